@@ -5,8 +5,10 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_iris
 
 import weald
+from weald.errors import ParameterError
 
 
 def rows(n, **columns):
@@ -71,3 +73,30 @@ def test_code_stores_warn_as_tables_do(tmp_path):
     store = weald.codes.from_chunks([(X[:30], y[:30]), (X[30:], y[30:])], folder=tmp_path / "codes")
     with pytest.warns(UserWarning, match="nearly each of them: 'name' .60 categories"):
         weald.RandomForestRegressor(3, random_state=0).fit(store)
+
+
+def test_max_features_may_be_a_function_of_their_number(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    forest = weald.RandomForestClassifier(5, max_features=lambda n: n - 1, random_state=0).fit(X, y)
+    same = weald.RandomForestClassifier(5, max_features=3, random_state=0).fit(X, y)
+    assert forest.forest_.fingerprint() == same.forest_.fingerprint()
+    forest.save(tmp_path / "m.weald")
+    assert weald.load(tmp_path / "m.weald").max_features == 3
+    for wrong in (lambda n: 0, lambda n: n + 1, lambda n: n / 2, lambda n: None):
+        with pytest.raises(ParameterError, match="returns a whole number from 1 to 4"):
+            weald.RandomForestClassifier(5, max_features=wrong).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "kind", [weald.DecisionTreeClassifier, weald.RandomForestClassifier, weald.RandomForestRegressor]
+)
+def test_the_mean_path_length_counts_splits(kind):
+    X, y = load_iris(return_X_y=True)
+    is_tree = kind is weald.DecisionTreeClassifier
+    model = kind(random_state=0) if is_tree else kind(7, bootstrap=False, max_features=2, random_state=0)
+    model.fit(X, y)
+    leaves = model.apply(X).reshape(150, -1)
+    start, depth = model.forest_.tree_start[:-1], model.forest_.depth()
+    expected = depth[leaves + start].mean(axis=1)
+    np.testing.assert_allclose(model.mean_path_length(X), expected)
+    assert model.mean_path_length() == pytest.approx(expected.mean())  # without bootstrap every row is in every bag

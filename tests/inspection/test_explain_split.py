@@ -262,3 +262,10 @@ def test_cuts_of_categories_are_listed_again(penalty):
         assert (labels is None) == (nodes["feature"][node] != "color")
         assert labels is None or set(labels) <= set(color)
     assert any(labels for labels in nodes["categories"])
+
+
+def test_one_cut_of_one_feature_is_not_plural():
+    tree = weald.DecisionTreeClassifier().fit([[1.0], [2.0]], ["a", "b"])
+    assert "1 cut of 1 feature, by their gain:" in str(tree.explain_split(0, [[1.0], [2.0]], ["a", "b"]))
+    tree = weald.DecisionTreeClassifier().fit([[1.0], [2.0], [3.0]], ["a", "b", "b"])
+    assert "2 cuts of 1 feature, by their gain:" in str(tree.explain_split(0, [[1.0], [2.0], [3.0]], ["a", "b", "b"]))

@@ -487,3 +487,12 @@ def test_an_unknown_argument_is_refused_by_name(fitted):
         weald.importance(model, X, y, weights=y)
     with pytest.raises(weald.ParameterError, match=r'fit_params has the name .group.\. Give "groups" and "stratify"'):
         weald.importance(model, X, y, fit_params={"group": y})
+
+
+def test_leaving_out_a_constant_changes_nothing_not_even_by_rounding():
+    X = np.column_stack([np.random.default_rng(0).normal(size=(60, 2)), np.ones(60)])
+    y = X[:, 0] * 1e3 + 0.1
+    forest = weald.RandomForestRegressor(20, random_state=0).fit(X, y)
+    result = weald.importance(forest, X, y, kind="drop_column")
+    assert result.values[2] == 0.0
+    assert (result.values[:2] != 0).all()

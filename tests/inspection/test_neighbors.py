@@ -232,3 +232,41 @@ def test_100_000_rows_have_neighbors(noise):
     neighbors = forest.neighbors(x, y)
     assert (neighbors.nearest(k=5).weights[:, 0] > 0).mean() > 0.99
     assert len(neighbors.outliers()) == 100_000
+
+
+# --------------------------------------------------------------------------------------------------------- single trees
+
+
+@pytest.mark.parametrize("kind", [weald.DecisionTreeClassifier, weald.DecisionTreeRegressor])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_single_tree_has_neighbors_weights_and_proximities(kind, weighted):
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(80, 3)), rng.normal(size=(9, 3))
+    y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 1)
+    weight = rng.integers(1, 4, size=80) if weighted else None
+    tree = kind(max_depth=3).fit(X, y, weight)
+    weights = tree.weights(new, X, y, weight)
+    if kind is weald.DecisionTreeClassifier:
+        np.testing.assert_allclose(weights @ np.eye(3)[y], tree.predict_proba(new))
+    else:
+        np.testing.assert_allclose(weights @ y, tree.predict(new))
+    leaves, of_new = tree.apply(X), tree.apply(new)
+    np.testing.assert_array_equal(tree.proximity(new, X).toarray(), of_new[:, None] == leaves)
+    for leaf in np.unique(leaves):
+        found = tree.leaf_rows(int(leaf), X, y, weight)
+        np.testing.assert_array_equal(found.rows, np.flatnonzero(leaves == leaf))
+        np.testing.assert_array_equal(found.counts, np.ones(80)[found.rows] if weight is None else weight[found.rows])
+        np.testing.assert_array_equal(found.targets, y[found.rows])
+
+
+def test_a_tree_of_a_forest_has_the_neighbors_of_its_bag():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 3))
+    y = np.where(X[:, 0] > 0, "yes", "no")
+    forest = weald.RandomForestClassifier(4, random_state=0).fit(X, y)
+    tree = forest.estimators_[2]
+    leaf = int(tree.apply(X[:1])[0])
+    one, all_ = tree.leaf_rows(leaf, X, y), forest.leaf_rows(2, leaf, X, y)
+    np.testing.assert_array_equal(one.rows, all_.rows)
+    np.testing.assert_array_equal(one.counts, all_.counts)
+    np.testing.assert_allclose(tree.weights(X, X, y) @ (y == "yes"), tree.predict_proba(X)[:, 1])

@@ -7,6 +7,7 @@ from sklearn.metrics import confusion_matrix
 from sklearn.neighbors import KNeighborsClassifier
 
 import weald
+from weald.errors import ParameterError
 from weald.plot import ConfusionDisplay
 
 X, Y = load_iris(return_X_y=True)
@@ -52,3 +53,17 @@ def test_other_classifiers_can_be_judged_too():
 def test_numbers_have_no_confusion():
     with pytest.raises(weald.ParameterError, match="says numbers, not classes"):
         ConfusionDisplay.from_estimator(weald.DecisionTreeRegressor().fit(X, Y), X, Y)
+
+
+def test_out_of_bag_results_are_enough():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    labels = np.array(["setosa", "versicolor", "virginica"])[y]
+    forest = weald.RandomForestClassifier(20, oob_score=True, random_state=0).fit(X, labels)
+    expected = ConfusionDisplay.from_out_of_bag(forest)
+    for found in (forest.oob_, forest.out_of_bag(X, labels)):
+        display = ConfusionDisplay.from_out_of_bag(found)
+        np.testing.assert_array_equal(display.counts, expected.counts)
+        assert display.labels == expected.labels == ["setosa", "versicolor", "virginica"]
+    assert ConfusionDisplay.from_out_of_bag(forest.oob_, class_names=["a", "b", "c"]).labels == ["a", "b", "c"]
+    with pytest.raises(ParameterError, match="class_names has 2 names, but there are 3 classes"):
+        ConfusionDisplay.from_out_of_bag(forest.oob_, class_names=["a", "b"])

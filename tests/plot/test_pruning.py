@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 import weald
+from weald.errors import DataError
 from weald.plot import PruningDisplay
 
 X, Y = load_breast_cancer(return_X_y=True)
@@ -48,7 +49,7 @@ def test_a_long_path_is_judged_at_some_of_its_trees():
     rng = np.random.default_rng(0)
     noise, numbers = rng.normal(size=(600, 3)), rng.normal(size=600)
     tree = weald.DecisionTreeRegressor().fit(noise, numbers)
-    display = PruningDisplay.from_estimator(tree, noise, numbers)
+    display = PruningDisplay.from_estimator(tree, noise[::2], numbers[::2])
     assert len(display.leaves) <= 100
     assert (display.leaves[0], display.leaves[-1]) == (tree.get_n_leaves(), 1)
     assert (np.diff(display.leaves) < 0).all()
@@ -62,8 +63,18 @@ def test_without_new_rows_the_training_error_stands_alone():
 
 def test_a_tree_of_a_forest_can_be_pruned_and_a_forest_cannot():
     forest = weald.RandomForestClassifier(2, random_state=0).fit(X, Y)
-    assert PruningDisplay.from_estimator(forest.estimators_[1], X, Y).leaves[-1] == 1
+    assert PruningDisplay.from_estimator(forest.estimators_[1], X[::2], Y[::2]).leaves[-1] == 1
     with pytest.raises(weald.DataTypeError, match="only single trees are"):
         PruningDisplay.from_estimator(forest)
     with pytest.raises(weald.DataError, match="both X and y"):
         PruningDisplay.from_estimator(forest.estimators_[0], X)
+
+
+def test_the_training_rows_are_no_new_rows():
+    X, y = load_breast_cancer(return_X_y=True)
+    for kind, target in ((weald.DecisionTreeClassifier, y), (weald.DecisionTreeRegressor, X[:, 3])):
+        tree = kind(max_leaf_nodes=20).fit(X, target)
+        for rows in (np.arange(len(X)), np.random.default_rng(0).permutation(len(X))):
+            with pytest.raises(DataError, match="the rows that the tree was trained on"):
+                PruningDisplay.from_estimator(tree, X[rows], target[rows])
+        assert PruningDisplay.from_estimator(tree, X[:-1], target[:-1]).new_error is not None

@@ -8,6 +8,7 @@ import pytest
 from sklearn.datasets import load_diabetes, load_iris
 
 import weald
+from weald.errors import DataError
 from weald.plot import TreeDisplay
 from weald.plot.cards import FittedText
 
@@ -144,3 +145,24 @@ def test_names_are_not_read_as_mathematics():
 def test_an_unknown_orientation_is_refused():
     with pytest.raises(weald.ParameterError, match="orientation='up' is not allowed"):
         TreeDisplay.from_estimator(classifier(), orientation="up")
+
+
+def test_cards_count_the_errors_of_test_data():
+    X, y = load_iris(return_X_y=True)
+    labels = np.array(["setosa", "versicolor", "virginica"])[y]
+    forest = weald.RandomForestClassifier(3, max_depth=3, random_state=0).fit(X[::2], labels[::2])
+    for model, number in ((forest, 1), (forest.estimators_[1], 0)):
+        display = TreeDisplay.from_estimator(model, tree=number, X=X[1::2], y=labels[1::2])
+        plain = TreeDisplay.from_estimator(model, tree=number).sketch
+        path = forest.estimators_[1].decision_path(X[1::2]).toarray()
+        for i, node in enumerate(plain.node):
+            rows = path[:, node] == 1
+            wrong = (labels[1::2][rows] != plain.answer[i]).sum()
+            assert display.sketch.tally[i] == f"{plain.tally[i]}, test {wrong}/{rows.sum()}"
+    numbers = weald.DecisionTreeRegressor(max_depth=2).fit(X[::2], X[::2, 0])
+    display = TreeDisplay.from_estimator(numbers, X=X[1::2], y=X[1::2, 0])
+    assert display.sketch.tally[0] == TreeDisplay.from_estimator(numbers).sketch.tally[0] + ", test 75"
+    with pytest.raises(DataError, match="needs both X and y"):
+        TreeDisplay.from_estimator(numbers, X=X)
+    with pytest.raises(DataError, match="X has 150 rows but y has 3"):
+        TreeDisplay.from_estimator(numbers, X=X, y=[1, 2, 3])

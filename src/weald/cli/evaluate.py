@@ -19,7 +19,9 @@ FEW_CLASSES = 12  # whose confusion matrix fits a terminal
 def evaluate(model: ModelFile, data: Data, target: KnownTarget = None, jobs: Jobs = None, json: Json = False) -> None:
     """Compute metrics of a model on the rows of a file."""
     from weald.cli.modeling import load_model, quiet_warnings, say_warnings
+    from weald.data.table import TrainingArguments
     from weald.estimators.metrics import confusion
+    from weald.estimators.training_data import is_training_data
     from weald.reports.metrics import judge
     from weald.reports.predictions import held_out
 
@@ -29,7 +31,7 @@ def evaluate(model: ModelFile, data: Data, target: KnownTarget = None, jobs: Job
     with quiet_warnings() as said:
         predictions = held_out(forest, X, y)
     with quiet_warnings():  # of reading the same rows again
-        is_training = _is_training_data(forest, X, y)
+        is_training = is_training_data(forest, TrainingArguments(X, y))
     if is_training:
         has_bags = all(o.bags.bootstrap and o.resampling == "bagging" for o in forest.forest_.origins)
         said.append(SEEN + (OUT_OF_BAG if has_bags else ""))
@@ -79,19 +81,6 @@ def read_labeled(model: "TreeModel", data: Path, target: str | None) -> "tuple[a
     if not table.num_rows:
         raise BadFile(f"The target {name!r} has no values in {data.name}.")
     return select_features(table, model, data.name), read_target(table.column(name), task_of(model)), n_dropped
-
-
-def _is_training_data(model: "TreeModel", X: arrow.Table, y: "Array") -> bool:
-    """Compare rows with the fingerprints of the training data, which a model keeps."""
-    from weald.data.table import TrainingArguments
-    from weald.errors import DataError
-    from weald.estimators.training_data import read_training_data
-
-    try:
-        read_training_data(model, TrainingArguments(X, y))
-    except DataError:
-        return False
-    return True
 
 
 def _show(facts: Facts) -> None:

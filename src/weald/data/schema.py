@@ -16,6 +16,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from weald.data.short_repr import short_repr
 from weald.data.types import Array, BoolArray, FloatArray, IntArray, Label
 from weald.errors import DataError, DataTypeError, ParameterError, warn
 
@@ -120,7 +121,7 @@ def label_array(labels: Sequence[Label]) -> Array:
 # ------------------------------------------------------------------------------------------------ all features
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Schema:
     """The features of a fit."""
 
@@ -128,6 +129,9 @@ class Schema:
     categories: tuple[Categories | None, ...]  # by feature; None: numbers
     unknown: dict[int, int] = field(default_factory=dict)  # by feature: number of unknown cells since the fit
     times: dict[int, str] = field(default_factory=dict)  # features that are dates or durations, as numbers of days
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @property
     def categorical(self) -> frozenset[int]:

@@ -87,6 +87,7 @@ class Growth:
 
 
 FUNCTION = Satisfies(callable, ("a function of (y_true, y_pred)",))
+OF_FEATURES = Satisfies(callable, ("a function of the number of features",))
 MAPPING = Satisfies(lambda value: isinstance(value, Mapping), ("a dict of class: weight",))
 MAPPINGS = Satisfies(
     lambda value: isinstance(value, list | tuple) and all(isinstance(entry, Mapping) for entry in value),
@@ -123,7 +124,7 @@ KINDS: dict[str, tuple[ArgumentConstraint, ...]] = {
     "min_samples_split": (WholeNumber(2), Fraction()),
     "min_samples_leaf": (WholeNumber(1), Fraction(one=False)),
     "min_weight_fraction_leaf": (RealNumber(0, 0.5),),
-    "max_features": (WholeNumber(1), Fraction(), OneOf(("sqrt", "log2", "third", "all")), NOTHING),
+    "max_features": (WholeNumber(1), Fraction(), OneOf(("sqrt", "log2", "third", "all")), OF_FEATURES, NOTHING),
     "max_leaf_nodes": (WholeNumber(2), NOTHING),
     "min_impurity_decrease": (RealNumber(0),),
     "bootstrap": (FLAG, OneOf((BALANCED,))),
@@ -301,6 +302,8 @@ def _penalize(given: Mapping[str, Any], table: Table) -> float:
 
 def count_features(max_features: Any, n_features: int) -> int:
     """Return the number of features that a node considers: at least 1."""
+    if callable(max_features):
+        max_features = _ask_for_features(max_features, n_features)
     if is_whole(max_features):
         if max_features > n_features:
             warn(
@@ -317,6 +320,18 @@ def count_features(max_features: Any, n_features: int) -> int:
     if max_features == "third":
         return max(1, n_features // 3)
     return n_features
+
+
+def _ask_for_features(count: Any, n_features: int) -> int:
+    """Call a function of the number of features."""
+    found = count(n_features)
+    if not is_whole(found) or not 1 <= found <= n_features:
+        name = getattr(count, "__name__", type(count).__name__)
+        raise ParameterError(
+            f"max_features: {name}({n_features}) returned {shown(found)}. Give a function of the number of features "
+            f"that returns a whole number from 1 to {n_features}."
+        )
+    return int(found)
 
 
 def limit_depth(max_depth: Any, n_features: int) -> int:

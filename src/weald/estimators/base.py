@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -27,7 +28,7 @@ from weald.estimators import chunked_prediction, multi_output
 from weald.estimators.features import Features
 from weald.estimators.fit import fit
 from weald.estimators.multi_output import forests_of
-from weald.estimators.prediction import voting_of
+from weald.estimators.prediction import mark_paths, voting_of
 from weald.forest.compaction import compact_forest
 from weald.forest.forest import Forest
 from weald.forest.impurity_decrease import mean_decrease
@@ -511,6 +512,37 @@ class TreeModel(BaseEstimator):
         """
         check_is_fitted(self)
         return mean_decrease(forests_of(self)[0])
+
+    def mean_path_length(self, X: TableLike = None) -> "float | FloatArray":
+        """Mean number of splits on the way from the root to the leaf. The time of a prediction grows with it.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features), optional
+            Rows to follow. None: the rows of the bags, which the model knows without their values.
+
+        Returns
+        -------
+        float, or with X array of shape (n_rows,)
+            Averaged over the trees.
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeRegressor
+        >>> tree = DecisionTreeRegressor(random_state=0).fit([[1.0], [2.0], [4.0]], [0.0, 1.0, 8.0])
+        >>> round(tree.mean_path_length(), 3), tree.mean_path_length([[4.0], [1.0]])
+        (1.667, array([1., 2.]))
+        """
+        check_is_fitted(self)
+        forest = forests_of(self)[0]
+        if X is not None:
+            passed = np.diff(mark_paths(self, X).indptr)  # nodes, leaves included
+            lengths: FloatArray = passed / forest.n_trees - 1.0
+            return lengths
+        roots = forest.tree_start[:-1]
+        passed = np.add.reduceat(np.where(forest.feature >= 0, forest.size, 0).astype(np.float64), roots)
+        size = forest.size[roots]
+        return float(np.mean(passed / np.where(size > 0, size, 1)))
 
     @property
     def categories_(self) -> list[Array | None]:

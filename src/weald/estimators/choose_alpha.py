@@ -17,6 +17,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils import _safe_indexing
 
 from weald.data.arguments import is_whole
+from weald.data.short_repr import short_repr
 from weald.data.targets import labels_of
 from weald.data.task import Task
 from weald.data.types import Array, ColumnLike, FloatArray, IntArray, TableLike
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from weald.estimators.tree_base import SingleTree
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AlphaChoice:
     """The error of every T_alpha on new rows, and the chosen alpha.
 
@@ -43,6 +44,9 @@ class AlphaChoice:
     standard_errors: FloatArray
     best: int  # index of the minimum error; of several, of the smallest tree
     chosen: int  # index of the chosen tree
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @property
     def alpha(self) -> float:

@@ -27,6 +27,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import confusion_matrix, get_scorer, r2_score
 
+from weald.data.short_repr import short_repr
 from weald.data.table import up_to_one
 from weald.data.types import Array, ColumnLike, FloatArray, IntArray
 from weald.errors import ParameterError, shown
@@ -182,7 +183,7 @@ def confusion(truth: IntArray, said: IntArray, n_classes: int, weight: FloatArra
     return counts.astype(np.int64) if whole and normalize is None else counts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Calibration:
     """Calibration curve: predicted probabilities and observed frequencies, one entry for each bin that has rows."""
 
@@ -190,6 +191,9 @@ class Calibration:
     observed: FloatArray  # observed frequency, by weight
     weight: FloatArray  # weight of the rows
     brier: float  # mean squared difference between probability and outcome (0 or 1)
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 def calibrate(said: FloatArray, happened: BoolArray, weight: FloatArray, n_bins: int) -> Calibration:
@@ -207,7 +211,7 @@ def calibrate(said: FloatArray, happened: BoolArray, weight: FloatArray, n_bins:
     return Calibration(per_part(said)[some] / total[some], per_part(happened)[some] / total[some], total[some], brier)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Threshold:
     """The best threshold: rows whose probability of a class is at least this are predicted as that class."""
 
@@ -215,6 +219,9 @@ class Threshold:
     score: float  # of the metric that was optimized; a cost is minimized
     values: FloatArray  # all distinct thresholds: 0, midpoints between neighboring probabilities, infinity
     scores: FloatArray
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 def choose_threshold(

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
+from weald.data.short_repr import short_repr
 from weald.data.table import Reading, up_to_one
 from weald.data.task import Task
 from weald.data.types import Array, BoolArray, FloatArray, IntArray
@@ -122,7 +123,7 @@ def score_classes(truth: Array, said: Array, weight: Any) -> float:
 # ------------------------------------------------------------------------------------------------------ out of bag
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OutOfBagOfTargets:
     """Out-of-bag predictions and errors of several targets; rows in the order of the training data."""
 
@@ -130,6 +131,9 @@ class OutOfBagOfTargets:
     score: float  # fraction of rows with every target right, or the mean of R squared over targets
     error: float  # fraction of rows with some target wrong, or the mean over targets of the squared error
     share: float  # fraction of the rows that are out of at least one bag
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 def estimate_targets(

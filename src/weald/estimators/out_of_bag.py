@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weald.data.arguments import Fraction, is_whole
+from weald.data.short_repr import short_repr
 from weald.data.table import Reading, up_to_one
 from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.engines.interface import Codes, Engine, OutOfBagVotes
@@ -34,13 +35,16 @@ if TYPE_CHECKING:
     from weald.estimators.error_surface import ErrorSurface, RowsToScore
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Curve:
     """The out-of-bag error after each tree."""
 
     n_trees: IntArray  # 1, 2, 3 ...
     error: FloatArray  # misclassification rate or mean squared error by weight; NaN: no row is out of bag yet
     share: FloatArray  # fraction of the rows, by weight, that are out of at least one bag
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 @dataclass(frozen=True)

@@ -61,12 +61,14 @@ class GrowthParams(TypedDict, total=False):
     ]
     min_weight_fraction_leaf: Annotated[float, Doc("float", 0.0, "Minimum fraction of the total weight in a leaf.")]
     max_features: Annotated[
-        float | str | None,
+        float | str | Callable[[int], int] | None,
         Doc(
-            'int, float, "sqrt", "log2", "third", "all" or None',
+            'int, float, "sqrt", "log2", "third", "all", callable or None',
             None,
-            "Number of features that a node considers; a float is a fraction, None is all. Features that cannot split "
-            "the node do not count.",
+            'Number of features that a node considers. A float is a fraction; None and "all" are all. "sqrt" is the '
+            'square root of the number of features, "log2" its binary logarithm, "third" a third of it. All are '
+            'rounded down, to at least 1: "sqrt" of 8 features is 2. A function is called with the number of features. '
+            "Features that cannot split the node do not count.",
         ),
     ]
     max_leaf_nodes: Annotated[

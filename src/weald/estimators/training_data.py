@@ -6,6 +6,7 @@ the fit, compared with the fingerprint stored with each tree, and the bags are d
     TrainingData          the table that the trees were grown from, and their bags
     read_training_data    from X, y and weights to a TrainingData; other data is refused
     read_again            the same for trees whose bags are drawn again
+    is_training_data      tells whether a table is the one that the trees were grown from
     read_new_rows         from any X and y to a TrainingData without bags: rows that are new to every tree
     open_bags             the forest with its bags
 """
@@ -215,6 +216,15 @@ def _fills_leaves(training: TrainingData, forest: Forest) -> bool:
             if not np.array_equal(sizes[is_leaf], tree.size[is_leaf]):
                 return False
         first += origin.n_trees
+    return True
+
+
+def is_training_data(model: "TreeModel", data: TrainingArguments) -> bool:
+    """Tell whether X and y are the table that the trees were grown from, in any order of rows."""
+    try:
+        read_training_data(model, data)
+    except DataError:
+        return False
     return True
 
 

@@ -38,6 +38,7 @@ from weald.forest.partial_dependence import average_paths
 
 if TYPE_CHECKING:
     from weald.inspection.explain_split import SplitExplanation
+    from weald.inspection.neighbors import LeafRows, Neighbors
 
 METHODS = ("holdout", "cv")  # of choosing alpha
 
@@ -135,6 +136,90 @@ class SingleTree(TreeModel):
         """Number of leaves."""
         check_is_fitted(self)
         return self.tree_.n_leaves
+
+    # ------------------------------------------------------------------------------------------------- neighbors
+
+    def proximity(self, X: TableLike, Y: TableLike = None, *, k: int | None = None) -> sparse.csr_array:
+        """Mark the pairs of rows that fall into the same leaf. Needs no training data.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        Y : array or data frame of shape (n_others, n_features), optional
+            Rows to compare with; X itself by default.
+        k : int, optional
+            Keep only k entries of each row.
+
+        Returns
+        -------
+        sparse matrix of shape (n_rows, n_others)
+            1 for rows that share a leaf.
+        """
+        from weald.inspection.neighbors import compare_rows
+
+        return compare_rows(self, X, Y, k)
+
+    def neighbors(self, X: TableLike, y: ColumnLike, sample_weight: ColumnLike = None) -> "Neighbors":
+        """Use the tree as a weighted nearest-neighbor method, given the training data again.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The table that the tree was grown from, rows in any order.
+
+        Returns
+        -------
+        weald.inspection.neighbors.Neighbors
+            With `weights`, `nearest`, `leaf_rows` and `proximity`.
+        """
+        from weald.inspection.neighbors import find_neighbors
+
+        return find_neighbors(self, TrainingArguments(X, y, sample_weight))
+
+    def weights(
+        self, X: TableLike, X_train: TableLike, y_train: ColumnLike, sample_weight: ColumnLike = None
+    ) -> sparse.csr_array:
+        """Weights that express each prediction as a mean of training targets: `weights @ y_train` is `predict(X)`.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+            Rows to predict.
+        X_train, y_train, sample_weight
+            The table that the tree was grown from.
+
+        Returns
+        -------
+        sparse matrix of shape (n_rows, n_training_rows)
+        """
+        return self.neighbors(X_train, y_train, sample_weight).weights(X)
+
+    def leaf_rows(
+        self, leaf: int, X_train: TableLike, y_train: ColumnLike, sample_weight: ColumnLike = None
+    ) -> "LeafRows":
+        """Return the training rows of a leaf.
+
+        Parameters
+        ----------
+        leaf : int
+            Number of the leaf, as `apply` gives it.
+        X_train, y_train, sample_weight
+            The table that the tree was grown from.
+
+        Returns
+        -------
+        weald.inspection.neighbors.LeafRows
+            `rows`, `counts` and `targets`.
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeClassifier
+        >>> X, y = [[1.0], [2.0], [4.0]], ["a", "a", "b"]
+        >>> tree = DecisionTreeClassifier().fit(X, y)
+        >>> tree.leaf_rows(int(tree.apply([[0.0]])[0]), X, y).rows
+        array([0, 1])
+        """
+        return self.neighbors(X_train, y_train, sample_weight).leaf_rows(0, leaf)
 
     def _compute_partial_dependence_recursion(self, grid: Array, target_features: IntArray) -> FloatArray:
         """Average the predictions at points of a grid: scikit-learn's `partial_dependence` calls it by this name."""

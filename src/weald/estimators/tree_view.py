@@ -41,6 +41,9 @@ class Tree:
         self._criterion = criterion
         self._of_targets = of_targets or (forest,)  # one for each target: they differ in the values of the nodes
 
+    def __repr__(self) -> str:
+        return f"<tree: {self.node_count:,} nodes, {self.n_leaves:,} leaves, depth {self.max_depth}>"
+
     def __getstate__(self) -> dict[str, object]:
         """Pickle the nodes only; derived arrays are computed again."""
         return {"_forest": self._forest, "_criterion": self._criterion, "_of_targets": self._of_targets}

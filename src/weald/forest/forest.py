@@ -58,7 +58,7 @@ class Origin:
         return [(self.seed, tree) for tree in range(self.first_tree, self.first_tree + self.n_trees)]
 
 
-@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
+@dataclass(frozen=True, eq=False, repr=False, slots=True, weakref_slot=True)
 class Forest:
     """A forest as flat arrays, all read-only. It never changes: `take` and `join` make new ones.
 
@@ -113,6 +113,10 @@ class Forest:
 
     origins: tuple[Origin, ...] = ()
     contract: int = CONTRACT_VERSION  # the version of the contract under which the trees were grown
+
+    def __repr__(self) -> str:
+        kind = f"{self.n_classes} classes" if self.task is Task.CLASSIFICATION else "regression"
+        return f"<forest: {self.n_trees:,} trees, {self.n_nodes:,} nodes, {self.n_features} features, {kind}>"
 
     def __post_init__(self) -> None:
         for name, array in self.arrays().items():

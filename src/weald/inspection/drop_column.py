@@ -13,13 +13,16 @@ from sklearn.utils import _safe_indexing
 
 from weald.data.arguments import is_whole
 from weald.data.table import TrainingArguments
-from weald.data.types import ColumnLike, IntArray, TableLike
+from weald.data.task import Task
+from weald.data.types import ColumnLike, FloatArray, IntArray, TableLike
 from weald.errors import ParameterError
 from weald.estimators.forest_base import RandomForest
-from weald.estimators.training_data import read_again
+from weald.estimators.training_data import TrainingData, read_again
 from weald.inspection.importance_request import ByRow, ImportanceRequest
 from weald.inspection.importance_result import Found
 from weald.inspection.significance import OVER_ROWS, compare_rows
+
+ROUNDING = 16 * float(np.finfo(np.float64).eps)
 
 
 def take(X: TableLike, rows: IntArray | None = None, columns: list[int] | None = None) -> TableLike:
@@ -50,6 +53,15 @@ def grow_on(
     return smaller.fit(columns, y, sample_weight, **by_row), columns
 
 
+def _rounding(training: TrainingData, losses: FloatArray) -> FloatArray:
+    """Bound what rounding alone can change of the loss of each row."""
+    if training.reading.table.task is Task.CLASSIFICATION:
+        return np.zeros(len(losses))  # 0 or 1
+    largest = float(abs(training.reading.table.target).max())
+    bound: FloatArray = ROUNDING * (np.sqrt(losses) * largest + losses)
+    return bound
+
+
 def dropped(question: ImportanceRequest) -> Found:
     """Mean increase of the out-of-bag loss of forests that are grown without a group."""
     training, groups = question.training, question.groups
@@ -72,5 +84,7 @@ def dropped(question: ImportanceRequest) -> Found:
         smaller, columns = grow_on(training.model, rest, question.X, *given, same_draw=True, **question.by_row)
         without = read_again(smaller, TrainingArguments(columns, *given, **question.by_row))
         increases[:, group] = without.losses(without.averages(without.reading.table.X)) - before
+    increases[abs(increases) <= _rounding(training, before)[:, None]] = 0.0
     values, error, _ = compare_rows(increases, training.weight)
+    values = np.where(abs(values) <= ROUNDING * np.nanmean(abs(increases), axis=0), 0.0, values)
     return {"values": values, "std_error": error, "methods": {"std_error": OVER_ROWS}}

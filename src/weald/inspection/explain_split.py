@@ -17,6 +17,7 @@ import numpy as np
 
 from weald.data.arguments import is_whole
 from weald.data.result_frame import as_frame
+from weald.data.short_repr import short_repr
 from weald.data.task import Task
 from weald.data.types import Array, IntArray
 from weald.engines.reference import definition
@@ -31,7 +32,7 @@ from weald.inspection.importance_result import Frame
 SHOWN = 8  # number of candidates printed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SplitExplanation:
     """The candidate splits of a node, best first, and why the best was chosen, or why the node is a leaf. Print it."""
 
@@ -41,6 +42,9 @@ class SplitExplanation:
     looked_at: tuple[str, ...]  # features with an admissible split, in the order in which they were drawn
     cuts: dict[str, Array | list[str] | list[str | None]]  # columns; one entry for each admissible split
     why: str
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     def candidates(self, frame: str = "pandas") -> Frame:
         """List the admissible splits as a data frame, best first.
@@ -61,12 +65,16 @@ class SplitExplanation:
         lines = [f"node {self.node}: {self.samples} rows, impurity {format_number(self.impurity)}"]
         n_cuts = len(self.cuts["gain"])
         if n_cuts:
-            lines.append(f"{n_cuts} cuts of {len(self.looked_at)} features, by their gain:")
+            lines.append(f"{_count(n_cuts, 'cut')} of {_count(len(self.looked_at), 'feature')}, by their gain:")
         best = list(zip(self.cuts["gain"], self.cuts["split"], strict=True))[:SHOWN]
         lines += [f"{gain:12.6f}  {words}" for gain, words in best]
         if n_cuts > SHOWN:
             lines.append(f"{'…':>12}  {n_cuts - SHOWN} more")
         return "\n".join([*lines, self.why])
+
+
+def _count(n: int, word: str) -> str:
+    return f"{n:,} {word}{'' if n == 1 else 's'}"
 
 
 class Cut(NamedTuple):

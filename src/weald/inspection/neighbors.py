@@ -19,6 +19,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data.arguments import NOTHING, WholeNumber, check_argument
+from weald.data.short_repr import short_repr
 from weald.data.table import TrainingArguments
 from weald.data.task import Task
 from weald.data.types import Array, BoolArray, FloatArray, IntArray, TableLike
@@ -28,7 +29,6 @@ from weald.engines.params import UNLIMITED
 from weald.engines.threads import count_threads
 from weald.errors import DataError, ParameterError
 from weald.estimators.base import TreeModel
-from weald.estimators.forest_base import RandomForest
 from weald.estimators.prediction import find_leaves
 from weald.estimators.training_data import TrainingData, read_again
 from weald.forest.forest import Forest
@@ -43,6 +43,9 @@ class Nearest(NamedTuple):
     rows: IntArray
     weights: FloatArray
 
+    def __repr__(self) -> str:
+        return short_repr(self)
+
 
 class LeafRows(NamedTuple):
     """The training rows of a leaf."""
@@ -50,6 +53,9 @@ class LeafRows(NamedTuple):
     rows: IntArray  # row numbers, ascending
     counts: FloatArray  # how many times each was drawn; without bags, its weight
     targets: Array
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 def list_members(forest: Forest, leaves: IntArray, n_members: int) -> LeafMembership:
@@ -100,7 +106,7 @@ def compare_rows(model: TreeModel, X: TableLike, Y: TableLike = None, k: int | N
     return found
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Neighbors:
     """The neighbors of rows among the training rows; made by `forest.neighbors(X, y)`.
 
@@ -118,6 +124,10 @@ class Neighbors:
     """
 
     training: TrainingData
+
+    def __repr__(self) -> str:
+        forest = self.training.forest
+        return f"<neighbors: {self.training.n_rows:,} training rows, {forest.n_trees} trees>"
 
     # ------------------------------------------------------------------------------------------------------ weights
 
@@ -140,7 +150,7 @@ class Neighbors:
         """
         check_k(k, none=True)
         forest = self.training.forest
-        leaves = self._out_of_bag_leaves() if X is None else self.training.model.apply(X)
+        leaves = self._out_of_bag_leaves() if X is None else find_leaves(self.training.model, X)
         leaves = np.where(forest.has_vote(), leaves, -1).astype(np.int32)
         members = self._leaf_contributions()
         sharing = LeafMembership(
@@ -284,7 +294,7 @@ class Neighbors:
             return replace(list_members(forest, leaves, n_rows), counting=leaves >= 0)
         leaves = self._leaves()
         members = list_members(forest, leaves, n_rows)
-        return members if X is None else replace(members, leaves=self.training.model.apply(X))
+        return members if X is None else replace(members, leaves=find_leaves(self.training.model, X))
 
     def _add_up(self, sharing: LeafMembership, k: int | None) -> sparse.csr_array:
         return add_up(self.training.engine, sharing, k, self.training.n_threads)
@@ -348,7 +358,7 @@ class Neighbors:
         return sparse.csr_array((found.data, self._places()[found.indices], starts), shape=(len(lengths), len(kept)))
 
 
-def find_neighbors(model: RandomForest, data: TrainingArguments) -> Neighbors:
+def find_neighbors(model: TreeModel, data: TrainingArguments) -> Neighbors:
     """Read the training data of a forest again; see `RandomForestClassifier.neighbors`."""
     check_is_fitted(model, "forest_")
     bags = any(origin.bags.bootstrap for origin in model.forest_.origins)

@@ -210,12 +210,14 @@ def estimators() -> dict[str, type["TreeModel"]]:
 
 
 def _parameters(model: "TreeModel") -> dict[str, object]:
-    """What the user said; a generator of random numbers becomes the seed that was drawn, a function becomes True."""
+    """The parameters; a generator of random numbers becomes the drawn seed, a function becomes its result."""
     given: dict[str, object] = model.get_params(deep=False)
     if not isinstance(given["random_state"], int | np.integer | None):
         given["random_state"] = model.seed_
     if callable(given.get("oob_score")):
         given["oob_score"] = True
+    if callable(given.get("max_features")):
+        given["max_features"] = model.growth_.max_features
     return given
 
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald.data.types import ColumnLike, IntArray, TableLike
 from weald.errors import ParameterError
 from weald.estimators.base import TreeModel
+from weald.estimators.out_of_bag import OutOfBag
 from weald.plot.axes import figure_of, new_axes
 from weald.plot.growth import out_of_bag
 from weald.plot.naming import name_classes
@@ -90,13 +91,14 @@ class ConfusionDisplay:
 
     @classmethod
     def from_out_of_bag(
-        cls, estimator: TreeModel, *, class_names: Sequence[str] | None = None, ax: Axes | None = None
+        cls, estimator: TreeModel | OutOfBag, *, class_names: Sequence[str] | None = None, ax: Axes | None = None
     ) -> Self:
         """Compare what trees say of the rows outside their bags with the truth, and draw.
 
         Parameters
         ----------
-        estimator : forest fitted with `oob_score=True`
+        estimator : forest fitted with `oob_score=True`, or out-of-bag results
+            The results are `forest.oob_`, or what `forest.out_of_bag(X, y)` returns.
         class_names : sequence of str or None, default=None
             None: the labels.
         ax : matplotlib Axes or None, default=None
@@ -106,8 +108,14 @@ class ConfusionDisplay:
         -------
         ConfusionDisplay
         """
-        labels = _labels(estimator, class_names)
-        return cls(out_of_bag(estimator).confusion(), labels).plot(ax=ax)
+        if not isinstance(estimator, OutOfBag):
+            labels = _labels(estimator, class_names)
+            return cls(out_of_bag(estimator).confusion(), labels).plot(ax=ax)
+        counts = estimator.confusion()  # refuses regression
+        if class_names is not None and len(class_names) != len(counts):
+            raise ParameterError(f"class_names has {len(class_names)} names, but there are {len(counts)} classes.")
+        names = estimator.classes if class_names is None else class_names
+        return cls(counts, [str(name) for name in names]).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw it.
@@ -131,7 +139,7 @@ class ConfusionDisplay:
         drawn.plot(ax=self.ax_, cmap=SCALE, colorbar=False, im_kw={"vmin": 0, "vmax": 1})
         for text, count in zip(drawn.text_.ravel(), self.counts.ravel(), strict=True):
             text.set_text(f"{count:g}" if count else "·")
-        self.ax_.set(xlabel="said", ylabel="true")
+        self.ax_.set(xlabel="predicted class", ylabel="true class")
         self.ax_.tick_params(length=0, labelcolor=INK)
         for spine in self.ax_.spines.values():
             spine.set_visible(False)

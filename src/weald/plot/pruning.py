@@ -10,9 +10,11 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from sklearn.utils.validation import check_is_fitted
 
+from weald.data.table import TrainingArguments
 from weald.data.types import ColumnLike, IntArray, TableLike
 from weald.errors import DataError, DataTypeError
 from weald.estimators.base import TreeModel
+from weald.estimators.training_data import is_training_data
 from weald.plot.axes import figure_of, new_axes
 from weald.plot.palette import FIRST, INK, SECOND, SOFT, calm, tint
 
@@ -26,8 +28,9 @@ class PruningDisplay:
     """Error against the number of leaves, for every tree that pruning can leave.
 
     Make it with `from_estimator`. The error on the rows that the tree was grown from falls with every leaf. That on new
-    rows falls, then rises again; the picture marks the tree of least error, and the smallest one that is within one
-    standard error of it.
+    rows falls, then rises again. The band around it is one standard error wide to either side. The picture marks the
+    tree of least error, and the smallest tree whose error is within one standard error of it: the rows are too few to
+    tell their errors apart, so you may as well take the smaller tree.
 
     Parameters
     ----------
@@ -86,7 +89,7 @@ class PruningDisplay:
         estimator : fitted tree
             Grown large, without pruning.
         X : array or data frame of shape (n_rows, n_features), optional
-            New rows.
+            New rows, such as a test set. The training data is refused: its error is drawn anyway.
         y : array of shape (n_rows,), optional
             Their targets.
         ax : matplotlib Axes or None, default=None
@@ -104,6 +107,11 @@ class PruningDisplay:
             )
         if (X is None) != (y is None):
             raise DataError("New rows need both X and y. Give both, or neither to draw the training error alone.")
+        if X is not None and is_training_data(estimator, TrainingArguments(X, y)):
+            raise DataError(
+                "X and y are the rows that the tree was trained on, and their error is no estimate for new rows. Give "
+                "rows that the tree has not seen, or leave X and y out to draw the training error alone."
+            )
         path = estimator.pruning_path(frame="dict")
         steps = _choose_steps(len(path["leaves"]))
         leaves, alpha, training = (np.asarray(path[name])[steps] for name in ("leaves", "alpha", "error"))

@@ -4,6 +4,7 @@ TreeDisplay    cards for nodes, lines as thick as the rows that pass, laid out b
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -13,8 +14,11 @@ from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from matplotlib.path import Path
 
-from weald.errors import ParameterError
+from weald.data.targets import labels_of
+from weald.data.types import ColumnLike, TableLike
+from weald.errors import DataError, ParameterError
 from weald.estimators.base import TreeModel
+from weald.estimators.prediction import mark_paths
 from weald.forest.describe.summary import Sketch, sketch_tree
 from weald.plot.axes import figure_of
 from weald.plot.cards import Card, FittedText, Pen, Words, write_cards
@@ -28,6 +32,22 @@ WIDEST = 15 * 72.0  # a tree that grows down becomes one that grows to the right
 THINNEST, THICKEST = 0.7, 5.0  # lines between nodes
 
 Floats = npt.NDArray[np.float64]
+
+
+def _tally(model: TreeModel, tree: int, sketch: Sketch, X: TableLike, y: ColumnLike) -> list[str]:
+    """Count the test rows that pass each node of a sketch, and how many of them are not of its class."""
+    forest = model.forest_
+    nodes = forest.tree_start[tree] + sketch.node
+    passes = mark_paths(model, X).tocsc()[:, nodes]
+    sizes = np.diff(passes.indptr)
+    truth, labels = np.asarray(y).reshape(-1), labels_of(model)
+    if len(truth) != passes.shape[0]:
+        raise DataError(f"X has {passes.shape[0]} rows but y has {len(truth)}. Give one target for each row.")
+    if labels is None:
+        return [str(n) for n in sizes.tolist()]
+    said = np.asarray(labels)[forest.shares()[nodes].argmax(axis=1)]
+    rows = np.split(passes.indices, passes.indptr[1:-1])
+    return [f"{np.count_nonzero(truth[at] != label)}/{len(at)}" for at, label in zip(rows, said, strict=True)]
 
 
 class TreeDisplay:
@@ -79,6 +99,8 @@ class TreeDisplay:
         max_depth: int | str | None = "auto",
         max_nodes: int | None = 511,
         orientation: str = "auto",
+        X: TableLike = None,
+        y: ColumnLike = None,
         ax: Axes | None = None,
     ) -> Self:
         """Draw a tree.
@@ -97,6 +119,11 @@ class TreeDisplay:
             At most so many cards are drawn, those with the most rows. 511 are a full tree of depth 8.
         orientation : {"auto", "down", "right"}, default="auto"
             Where the tree grows to. "auto" is down, and right where that would be wider than a page.
+        X : array or data frame of shape (n_rows, n_features), optional
+            Test data. Cards then have "errors/rows" of the training data and of the test data: "5/54, test 2/17". In
+            regression they have the numbers of rows.
+        y : array of shape (n_rows,), optional
+            The targets of the test data.
         ax : matplotlib Axes or None, default=None
             Where to draw; the picture is made to fit. None: a new figure in which the type has its full size.
 
@@ -106,6 +133,11 @@ class TreeDisplay:
         """
         names = {"feature_names": feature_names, "class_names": class_names}
         sketch = sketch_tree(estimator, tree=tree, **names, max_depth=max_depth, max_nodes=max_nodes)
+        if (X is None) != (y is None):
+            raise DataError("Test data needs both X and y. Give both, or neither.")
+        if X is not None:
+            told = zip(sketch.tally, _tally(estimator, tree, sketch, X, y), strict=True)
+            sketch = replace(sketch, tally=[f"{training}, test {test}" for training, test in told])
         return cls(sketch).plot(ax=ax, orientation=orientation)
 
     def plot(self, ax: Axes | None = None, *, orientation: str = "auto", tags: list[str] | None = None) -> Self:

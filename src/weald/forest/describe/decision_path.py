@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weald.data.short_repr import short_repr
 from weald.data.types import Array, FloatArray, Label
 from weald.forest.describe.conditions import FittedTree, Names, SplitCondition, describe_predictions, questions
 from weald.forest.describe.nodes import parents
@@ -23,7 +24,7 @@ class PathStep:
     prediction: str  # of that node, in words
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RowExplanation:
     """Why a tree says what it says of a row. Printed, it is the path in words."""
 
@@ -32,6 +33,9 @@ class RowExplanation:
     leaf: int
     value: FloatArray | float  # shares of the classes, or the mean
     prediction: Label  # the label, or the mean
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     def __str__(self) -> str:
         lines = [f"{step.words}  →  {step.prediction}" for step in self.steps]
