@@ -45,7 +45,7 @@ def _tally(model: TreeModel, tree: int, sketch: Sketch, X: TableLike, y: ColumnL
         raise DataError(f"X has {passes.shape[0]} rows but y has {len(truth)}. Give one target for each row.")
     if labels is None:
         return [str(n) for n in sizes.tolist()]
-    said = np.asarray(labels)[forest.shares()[nodes].argmax(axis=1)]
+    said = np.asarray(labels)[forest.probabilities()[nodes].argmax(axis=1)]
     rows = np.split(passes.indices, passes.indptr[1:-1])
     return [f"{np.count_nonzero(truth[at] != label)}/{len(at)}" for at, label in zip(rows, said, strict=True)]
 
