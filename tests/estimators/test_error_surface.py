@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.linear_model import LinearRegression
-from sklearn.metrics import log_loss, mean_absolute_error
+from sklearn.metrics import log_loss
 
 import weald
 from weald.errors import DataError, DataTypeError, ParameterError
@@ -22,12 +22,12 @@ def forest():
     return weald.RandomForestClassifier(30, oob_score=True, random_state=0).fit(X, Y)
 
 
-def surface_of(errors, leaves, spread=0.1, shares=None):
+def surface_of(errors, leaves, spread=0.1, fractions=None):
     errors = np.array(errors, dtype=float)
-    shares = np.ones_like(errors) if shares is None else np.array(shares)
+    fractions = np.ones_like(errors) if fractions is None else np.array(fractions)
     return ErrorSurface(
         ("max_depth",), (list(range(1, len(errors) + 1)),), errors, np.full_like(errors, spread), np.array(leaves),
-        shares, np.full_like(errors, 100.0), "error",
+        fractions, np.full_like(errors, 100.0), "error",
     )  # fmt: skip
 
 
@@ -42,7 +42,7 @@ def test_one_standard_error_takes_the_fewest_leaves_within_it():
 
 
 def test_settings_that_leave_rows_without_a_score_are_not_chosen():
-    assert surface_of([0.1, 0.2, 0.3], [1, 2, 3], shares=[0.5, 1, 1]).choose() == {"max_depth": 2}
+    assert surface_of([0.1, 0.2, 0.3], [1, 2, 3], fractions=[0.5, 1, 1]).choose() == {"max_depth": 2}
 
 
 def test_without_any_error_nothing_is_chosen():
@@ -80,16 +80,17 @@ def test_intervals_are_those_of_the_truncated_forest(forest, level):
 
 def test_other_metrics_are_those_of_truncated_forests(forest):
     values = {"max_depth": [1, 3]}
-    for metric, sign in (("neg_log_loss", -1), ("accuracy", -1), (lambda y, said: float(np.mean(y != said)), 1)):
-        found = forest.oob_.surface(values=values, metric=metric)
+    for scoring in ("neg_log_loss", "accuracy", lambda y, predicted: float(np.mean(y == predicted))):
+        found = forest.oob_.surface(values=values, scoring=scoring)
         for depth, number in zip(values["max_depth"], found.errors, strict=True):
             out = forest.truncate(max_depth=depth).out_of_bag(X, Y)
-            assert number == sign * out.score(metric)
+            assert number == -out.score(scoring)
         with pytest.raises(ParameterError, match="needs standard errors"):
             found.choose("one_standard_error")
     assert found.choose()["max_depth"] in {1, 3}
-    shares = forest.truncate(max_depth=1).out_of_bag(X, Y).probabilities
-    assert forest.oob_.surface(values=values, metric="neg_log_loss").errors[0] == pytest.approx(log_loss(Y, shares))
+    probabilities = forest.truncate(max_depth=1).out_of_bag(X, Y).probabilities
+    found = forest.oob_.surface(values=values, scoring="neg_log_loss")
+    assert found.errors[0] == pytest.approx(log_loss(Y, probabilities))
 
 
 def test_new_data_may_have_weights_and_other_metrics():
@@ -98,7 +99,7 @@ def test_new_data_may_have_weights_and_other_metrics():
     found = weald.surface(model, XR[300:], YR[300:], values={"max_depth": [3]}, sample_weight=weight)
     said = model.truncate(max_depth=3).predict(XR[300:])
     assert found.errors[0] == pytest.approx(np.average((said - YR[300:]) ** 2, weights=weight))
-    found = weald.surface(model, XR[300:], YR[300:], values={"max_depth": [3]}, metric=mean_absolute_error)
+    found = weald.surface(model, XR[300:], YR[300:], values={"max_depth": [3]}, scoring="neg_mean_absolute_error")
     assert found.errors[0] == pytest.approx(np.abs(said - YR[300:]).mean())
 
 
@@ -159,7 +160,7 @@ def test_a_copied_forest_asks_for_its_data(forest, leave):
         (("max_depth",), {"values": {"max_features": [1]}}, "'max_features' was given"),
         (("n_estimators",), {"values": {"n_estimators": [31]}}, "more than the 30 trees"),
         (("ccp_alpha",), {"values": {"ccp_alpha": [-1.0]}}, "ccp_alpha=-1.0 is not allowed"),
-        (("max_depth",), {"metric": "unknown"}, "is not a scorer"),
+        (("max_depth",), {"scoring": "unknown"}, "is not a scorer"),
     ],
     ids=str,
 )

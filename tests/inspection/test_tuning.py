@@ -47,13 +47,65 @@ def test_one_by_one_never_gets_worse_and_ends_where_no_single_step_helps():
             assert near.oob_error_ >= found.best_error
 
 
+STOPPING = {
+    "max_depth": [2, 4, None],
+    "min_samples_split": [2, 0.1],
+    "n_estimators": [20, 40],
+    "ccp_alpha": [0.0, 0.02],
+    "min_impurity_decrease": [0.0, 0.01],
+    "max_leaf_nodes": [None, 5],
+}
+
+
+@pytest.mark.parametrize("names", [*itertools.combinations(STOPPING, 2), ("max_depth",), ("max_leaf_nodes",)], ids=str)
+@pytest.mark.parametrize("given", [{}, {"max_samples": 0.7}, {"max_leaf_nodes": 7, "ccp_alpha": 0.01}], ids=str)
+def test_stopping_rules_are_compared_with_one_forest(names, given):
+    grid = {name: STOPPING[name] for name in names}
+    found = weald.tune(forest(**given), X, Y, grid=grid, search="grid")
+    assert found.n_forests == 1
+    assert found.n_settings == len(list(itertools.product(*grid.values())))
+    for step in found.path:
+        model = forest(**{**given, "oob_score": True, **step.params}).fit(X, Y)
+        assert step.error == model.oob_error_
+        assert step.interval == pytest.approx(model.oob_.error_interval())
+    same = forest(**{**given, "oob_score": True, **found.best_params}).fit(X, Y)
+    assert found.best_estimator.forest_.fingerprint() == same.forest_.fingerprint()
+    assert found.best_error == found.best_estimator.oob_error_
+    assert found.best_estimator.get_params() == same.get_params()
+
+
+def test_other_parameters_need_a_forest_for_each_combination():
+    grid = {"max_features": [1, 4], "max_depth": [1, 2, 3], "min_samples_leaf": [1, 5]}
+    found = weald.tune(forest(), X, Y, grid=grid, search="grid")
+    assert (found.n_forests, found.n_settings) == (4, 12)
+    errors = {
+        setting: forest(oob_score=True, **dict(zip(grid, setting, strict=True))).fit(X, Y).oob_error_
+        for setting in itertools.product(*grid.values())
+    }
+    assert {tuple(step.params[name] for name in grid): step.error for step in found.path} == errors
+    assert found.best_error == min(errors.values())
+
+
+def test_the_number_of_trees_may_be_found_by_itself():
+    found = weald.tune(forest(n_estimators="auto"), X, Y, grid={"max_depth": [2, None]})
+    assert found.best_estimator.n_estimators == "auto"
+    assert found.n_forests == 1
+
+
+def test_kernel_forests_are_grown_for_each_setting():
+    rng = np.random.default_rng(0)
+    series, labels = rng.normal(size=(60, 10)), np.arange(60) % 2
+    kernel = weald.KernelForestClassifier(20, random_state=0)
+    assert weald.tune(kernel, series, labels, grid={"max_depth": [1, 2]}, search="grid").n_forests == 2
+
+
 def test_no_forest_is_grown_twice():
     found = weald.tune(forest(max_features="sqrt"), X, Y, grid={"max_features": ["sqrt", 2, 0.5, "log2"]})
     assert len(found.path) == 1  # four names for the same number
 
 
 def test_the_budget_is_kept():
-    assert len(weald.tune(forest(), X, Y, budget=4).path) == 4
+    assert weald.tune(forest(), X, Y, budget=4).n_forests == 4
     assert len(weald.tune(forest(), X, Y, grid=GRID, search="grid", budget=1).path) == 1
 
 
@@ -102,7 +154,7 @@ def test_the_path_is_a_table():
     assert [*table] == ["max_features", "min_samples_leaf", "error", "low", "high", "seconds", "best"]
     assert {len(column) for column in table.values()} == {len(found.path)}
     assert len(str(found).splitlines()) == 1 + len(found.path)
-    assert f"best of {len(found.path)} forests" in repr(found)
+    assert f"best of {len(found.path)} settings from {found.n_forests} forests" in repr(found)
 
 
 def test_weights_count():

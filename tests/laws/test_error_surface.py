@@ -65,7 +65,7 @@ def test_each_number_is_the_out_of_bag_error_of_a_fit(criterion, engine, weights
             alone = fit(table, **({"n_estimators": 6} | given | setting))
             assert surface.errors[at] == alone.oob_error_ == alone.oob_.error
             assert surface.leaves[at] == alone.get_n_leaves().sum()
-            assert surface.shares[at] == alone.oob_share_
+            assert surface.fractions[at] == alone.oob_fraction_
             assert surface.standard_errors[at] == pytest.approx(brute_force_spread(alone), rel=1e-9, abs=1e-300)
 
 
@@ -95,7 +95,7 @@ def test_blocks_of_settings_give_the_same_numbers(monkeypatch):
     whole = forest.oob_.surface("max_depth", "n_estimators")
     monkeypatch.setattr("weald.estimators.error_surface.BLOCK_BYTES", 16 * 90 * 3)
     pieces = forest.oob_.surface("max_depth", "n_estimators")
-    for name in ("errors", "standard_errors", "leaves", "shares"):
+    for name in ("errors", "standard_errors", "leaves", "fractions"):
         assert np.array_equal(getattr(pieces, name), getattr(whole, name), equal_nan=True)
 
 

@@ -60,17 +60,17 @@ class ErrorSurface:
     values : tuple of lists
         The values of each parameter, an axis of the arrays.
     errors : array
-        Error for each setting: fraction of wrong classes, mean squared error, or by `metric` (lower is better).
+        Error for each setting: fraction of wrong classes, or mean squared error; with `scoring` minus the score.
     standard_errors : array
-        Standard error of each error, from the number of rows; NaN for another metric.
+        Standard error of each error, from the number of rows; NaN with `scoring`.
     leaves : array
         Number of leaves of all trees for each setting.
-    shares : array
+    fractions : array
         Fraction of the rows that could be scored: with few trees, some rows are in every bag.
     n_rows : array
         Number of these rows: copies where weights are whole, else Kish's effective number.
     metric : str
-        What the errors are.
+        What is minimized: "error", "squared error", or the name of the score.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class ErrorSurface:
     errors: FloatArray
     standard_errors: FloatArray
     leaves: IntArray
-    shares: FloatArray
+    fractions: FloatArray
     n_rows: FloatArray
     metric: str
 
@@ -121,7 +121,7 @@ class ErrorSurface:
         if rule not in RULES:
             raise ParameterError(f'rule={shown(rule)} is not allowed. Give "minimum" or "one_standard_error".')
         leaves = self.leaves.ravel()
-        errors = np.where(self.shares < self.shares.max(), np.nan, self.errors).ravel()
+        errors = np.where(self.fractions < self.fractions.max(), np.nan, self.errors).ravel()
         if np.isnan(errors).all():
             raise DataError("No row is out of bag in any setting, so no error is known. Use more trees.")
         lowest = np.nanmin(errors)
@@ -130,7 +130,7 @@ class ErrorSurface:
             spread = float(self.standard_errors.ravel()[np.nanargmin(errors)])
             if math.isnan(spread):
                 raise ParameterError(
-                    f'rule="one_standard_error" needs standard errors, which are not known of metric={self.metric}. '
+                    f'rule="one_standard_error" needs standard errors, which are not known of {self.metric}. '
                     'Give rule="minimum".'
                 )
         allowed = np.flatnonzero(errors <= lowest + spread)
@@ -144,12 +144,12 @@ class ErrorSurface:
             "error": self.errors,
             "standard_error": self.standard_errors,
             "leaves": self.leaves,
-            "share": self.shares,
+            "fraction": self.fractions,
         }
         return columns | {name: array.ravel().tolist() for name, array in of_settings.items()}
 
     def intervals(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-        """Confidence intervals of the errors, as `error_interval` of out-of-bag estimates; NaN for another metric."""
+        """Confidence intervals of the errors, as `error_interval` of out-of-bag estimates; NaN with `scoring`."""
         check_argument("level", level, (Fraction(one=False),))
         z = NormalDist().inv_cdf(0.5 + level / 2)
         if self.metric == "error":
@@ -177,11 +177,11 @@ class RowsToScore:
         self,
         parameters: Sequence[str],
         values: Mapping[str, Sequence[Any]] | None,
-        metric: Metric | str | None,
+        scoring: Metric | str | None,
         verbose: int,
     ) -> ErrorSurface:
         """Measure the error of the model on these rows for all combinations of values."""
-        return measure_surface(self, parameters, values, metric, verbose)
+        return measure_surface(self, parameters, values, scoring, verbose)
 
     @property
     def size(self) -> int | None:
@@ -214,7 +214,7 @@ def measure_surface(
     rows: RowsToScore,
     parameters: Sequence[str],
     values: Mapping[str, Sequence[Any]] | None = None,
-    metric: Metric | str | None = None,
+    scoring: Metric | str | None = None,
     verbose: int = 0,
 ) -> ErrorSurface:
     """Measure the error for all combinations of the values of some parameters."""
@@ -228,7 +228,7 @@ def measure_surface(
     limits = [limits_for(rows.model, setting, rows.size) for setting in settings]
     for number in axes.get("n_estimators", []):
         limits_for(rows.model, {"n_estimators": number})
-    judged = _Pass(rows, limits, [int(n) for n in n_trees], metric).run(verbose)
+    judged = _Pass(rows, limits, [int(n) for n in n_trees], scoring).run(verbose)
     shape = tuple(map(len, of_growth.values()))
     # The number of trees is the last axis of the pass; it takes its place among the others.
     arrays = [array.reshape(*shape, len(n_trees)) for array in judged]
@@ -237,7 +237,7 @@ def measure_surface(
     else:
         arrays = [array[..., 0] for array in arrays]
     error = "error" if rows.model.task is Task.CLASSIFICATION else "squared error"
-    words = error if metric is None else metric if isinstance(metric, str) else getattr(metric, "__name__", "metric")
+    words = error if scoring is None else scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
     errors, spreads, leaves, shares, n_rows = arrays
     numbers = leaves.astype(np.int64), shares, n_rows
     return ErrorSurface(tuple(axes), tuple(axes.values()), errors, spreads, *numbers, words)
@@ -302,9 +302,9 @@ class _Pass:
     """One pass over the trees for a block of settings; sums of votes are kept for each setting, class and row."""
 
     def __init__(
-        self, rows: RowsToScore, limits: Sequence[Limits], n_trees: Sequence[int], metric: Metric | str | None
+        self, rows: RowsToScore, limits: Sequence[Limits], n_trees: Sequence[int], scoring: Metric | str | None
     ) -> None:
-        self.rows, self.limits, self.n_trees, self.metric = rows, limits, list(n_trees), metric
+        self.rows, self.limits, self.n_trees, self.scoring = rows, limits, list(n_trees), scoring
         self.forest: Forest = rows.model.forest_
         self.table = rows.reading.table.in_memory()
         self.n_threads = count_threads(rows.model.n_jobs)
@@ -387,7 +387,7 @@ class _Pass:
         truth = self.table.target if whole else self.table.target[known]
         weight = self.weight if whole else self.weight[known]
         divisor = (counts if whole else counts[known]).astype(np.float64)
-        judge = _Judge(self.rows.reading.classes, truth, weight, self.metric, n)
+        judge = _Judge(self.rows.reading.classes, truth, weight, self.scoring, n)
         found = list(pool.map(lambda some: judge((some if whole else some[:, known]) / divisor), sums))
         return [error for error, _ in found], [spread for _, spread in found], leaves.tolist(), *of_rows
 
@@ -406,14 +406,14 @@ class _Judge:
     classes: Array | None
     truth: Array
     weight: FloatArray
-    metric: Metric | str | None
+    scoring: Metric | str | None
     n_rows: float
 
     def __call__(self, averages: FloatArray) -> tuple[float, float]:
         """Return the error and its standard error (averages: classes x rows)."""
         if not np.isfinite(averages).all():
             raise DataError("The targets are so large that their sums overflow. Scale y down for a surface.")
-        if self.metric is not None:
+        if self.scoring is not None:
             return self._ask(averages), math.nan
         if self.classes is not None:
             wrong = _winners(averages) != self.truth
@@ -426,12 +426,12 @@ class _Judge:
     def _ask(self, averages: FloatArray) -> float:
         weights = None if (self.weight == 1).all() else self.weight
         labels = self.truth if self.classes is None else self.classes[self.truth]
-        by_row = averages[0] if self.classes is None else np.ascontiguousarray(averages.T)
-        if isinstance(self.metric, str):
-            return -metrics.call_scorer(self.metric, self.classes, by_row, labels, weights)
-        assert self.metric is not None  # noqa: S101  (for the type checker: the caller has asked)
-        said = by_row if self.classes is None else self.classes[_winners(averages)]
-        return metrics.call_metric(self.metric, labels, said, weights)
+        assert self.scoring is not None  # noqa: S101  (for the type checker: the caller has asked)
+        if isinstance(self.scoring, str) or metrics.is_scorer(self.scoring):
+            by_row = averages[0] if self.classes is None else np.ascontiguousarray(averages.T)
+            return -metrics.call_scorer(self.scoring, self.classes, by_row, labels, weights)
+        predicted = averages[0] if self.classes is None else self.classes[_winners(averages)]
+        return -metrics.call_metric(self.scoring, labels, predicted, weights)
 
 
 def _winners(averages: FloatArray) -> IntArray:

@@ -351,7 +351,7 @@ class OutOfBag:
         self,
         *parameters: str,
         values: Mapping[str, Sequence[Any]] | None = None,
-        metric: Metric | str | None = None,
+        scoring: Metric | str | None = None,
         verbose: int = 0,
     ) -> "ErrorSurface":
         """Compute the out-of-bag error for every setting of some stopping rules, without growing a tree.
@@ -366,9 +366,9 @@ class OutOfBag:
         values : dict of parameter: list, optional
             The values to compare. By default up to 64 for each parameter, chosen from the forest (up to 16 where there
             are several besides `n_estimators`).
-        metric : callable, str or None, default=None
-            As in `score`: None is the error. A name is a scorer of scikit-learn, whose score is negated; a function of
-            (y_true, y_pred) is a loss. It is called once for each setting, which can take longer than the rest.
+        scoring : str, callable or None, default=None
+            As in `weald.tune`: None is the error; otherwise `errors` are minus the score. It is called once for each
+            setting, which can take longer than all the rest.
         verbose : int, default=0
             1 shows progress.
 
@@ -389,7 +389,7 @@ class OutOfBag:
         """
         if self.rows_to_score is None:
             raise DataError(_FORGOTTEN)
-        return self.rows_to_score.surface(parameters, values, metric, verbose)
+        return self.rows_to_score.surface(parameters, values, scoring, verbose)
 
     # ------------------------------------------------------------------------------------------------------- bags
 

@@ -34,11 +34,14 @@ Model = TypeVar("Model", bound="TreeModel")
 TRUNCATING = (*GROWTH_LIMITS, "ccp_alpha", "n_estimators")
 
 
-def truncate(model: Model, given: Mapping[str, Any]) -> Model:
-    """Make the model that a fit with other stopping rules gives; None leaves a rule as it is."""
+def truncate(model: Model, given: Mapping[str, Any], n_rows: int | None = None) -> Model:
+    """Make the model that a fit with other stopping rules gives; None leaves a rule as it is.
+
+    Fractions are of `n_rows`; None: of as many rows as the model remembers.
+    """
     check_is_fitted(model)
     wanted = {name: value for name, value in given.items() if value is not None}
-    limits = limits_for(model, wanted)
+    limits = limits_for(model, wanted, n_rows)
     n_estimators = wanted.pop("n_estimators", None)
     if limits != limits_of(model):
         forests: tuple[Forest, ...] = forests_of(model)

@@ -21,7 +21,7 @@ def surface(
     *parameters: str,
     sample_weight: ColumnLike = None,
     values: Mapping[str, Sequence[Any]] | None = None,
-    metric: Metric | str | None = None,
+    scoring: Metric | str | None = None,
     verbose: int = 0,
 ) -> ErrorSurface:
     """Compute the error on new data for every setting of some stopping rules, without growing a tree.
@@ -44,9 +44,9 @@ def surface(
     values : dict of parameter: list, optional
         The values to compare. By default up to 64 for each parameter, chosen from the model (up to 16 if there are
         several besides `n_estimators`).
-    metric : callable, str or None, default=None
-        None is the error: the fraction of wrong classes, or the mean squared error. A name is a scorer of scikit-learn,
-        whose score is negated; a function of (y_true, y_pred) is a loss. It is called once for each setting.
+    scoring : str, callable or None, default=None
+        As in `weald.tune`: None is the error; otherwise `errors` are minus the score. It is called once for each
+        setting, which can take longer than all the rest.
     verbose : int, default=0
         1 shows progress.
 
@@ -69,4 +69,4 @@ def surface(
         raise DataTypeError(f"surface got a {type(model).__name__}. Give a fitted tree or forest of weald.")
     check_is_fitted(model, "forest_")
     data = read_new_rows(model, TrainingArguments(X, y, sample_weight))
-    return RowsToScore(data.model, data.engine, None, data.reading).surface(parameters, values, metric, verbose)
+    return RowsToScore(data.model, data.engine, None, data.reading).surface(parameters, values, scoring, verbose)

@@ -1,6 +1,12 @@
-"""Tuning: choosing parameters by out-of-bag error, with one forest per candidate and no cross-validation.
+"""Choosing parameters by out-of-bag error, without cross-validation.
 
-The table is read and coded once. All candidates have the same seed, so they differ only by their parameters.
+    tune            a forest, a table and a grid  ->  Tuning
+    Tuning          the best parameters, and all settings that were compared
+    suggest_grid    values that are worth trying
+
+Stopping rules (see `weald.estimators.truncation`) need no forest of their own: one full forest is grown for each
+combination of the other parameters, and one pass over its out-of-bag paths compares all stopping rules together. The
+table is read and coded once. All forests grow from the same seed, so that they differ by their parameters alone.
 """
 
 import copy
@@ -9,6 +15,7 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -20,23 +27,28 @@ from weald.data.types import ColumnLike, TableLike
 from weald.engines import params
 from weald.engines.choose import open_engine
 from weald.errors import ParameterError, shown
-from weald.estimators.features import features_of
-from weald.estimators.fit import check, resume
+from weald.estimators.error_surface import rows_outside_bags
+from weald.estimators.features import Features, features_of
+from weald.estimators.fit import check, keep_out_of_bag, resume
 from weald.estimators.forest_base import RandomForest
 from weald.estimators.metrics import Metric
-from weald.estimators.out_of_bag import OutOfBag
+from weald.estimators.out_of_bag import OutOfBag, estimate_out_of_bag
+from weald.estimators.stopping_rules import GROWTH_LIMITS
+from weald.estimators.training_data import TrainingData
+from weald.estimators.truncation import TRUNCATING, truncate
 
 SEARCHES = ("one_by_one", "grid")
 
 
 @dataclass(frozen=True)
 class TuningStep:
-    """One candidate."""
+    """One setting."""
 
     params: dict[str, object]
     error: float  # minimized: the out-of-bag error, or with `scoring` minus the score
-    interval: tuple[float, float]  # of the out-of-bag error, 95 percent
-    seconds: float
+    interval: tuple[float, float]  # of the out-of-bag error, 95 percent; NaN where a forest was scored when truncated
+    seconds: float  # of the forest and the pass over its paths, divided by the settings that they serve
+    forest: int  # number of the forest that was grown for it, from 0
     is_best: bool  # so far
 
     @property
@@ -56,12 +68,22 @@ class Tuning:
     has_scoring: bool = False
 
     @property
+    def n_forests(self) -> int:
+        """Number of forests that were grown."""
+        return self.path[-1].forest + 1
+
+    @property
+    def n_settings(self) -> int:
+        """Number of settings that were compared."""
+        return len(self.path)
+
+    @property
     def best_score(self) -> float:
         """With `scoring`, its highest value; else minus the lowest out-of-bag error."""
         return -self.best_error
 
     def table(self) -> dict[str, list[object]]:
-        """Return the path as columns for a data frame: one row for each candidate, in the order tried."""
+        """Return the path as columns for a data frame: one row for each setting, in the order tried."""
         columns: dict[str, list[object]] = {
             name: [step.params[name] for step in self.path] for name in self.path[0].params
         }
@@ -87,7 +109,7 @@ class Tuning:
 
     def __repr__(self) -> str:
         found = f"score {self.best_score:.4g}" if self.has_scoring else f"error {self.best_error:.4g}"
-        return f"<{self.best_params}: {found}, best of {len(self.path)} forests>"
+        return f"<{self.best_params}: {found}, best of {self.n_settings} settings from {self.n_forests} forests>"
 
 
 def tune(
@@ -105,9 +127,11 @@ def tune(
 ) -> Tuning:
     """Choose parameters of a forest by its out-of-bag error.
 
-    "one_by_one" goes through the parameters in the order of the grid, tries all values of one parameter while the
-    others stay fixed, and keeps the best; it repeats until nothing changes. "grid" tries every combination. A candidate
-    replaces the best one only if its error is lower.
+    All combinations of `max_depth`, `min_samples_split`, `min_impurity_decrease`, `max_leaf_nodes`, `ccp_alpha` and
+    `n_estimators` are compared with one forest: see `forest.oob_.surface`. Of the other parameters, "one_by_one" goes
+    through them in the order of the grid, tries all values of one while the others stay, and keeps the best; it repeats
+    this until nothing changes. "grid" tries every combination. A setting wins by a lower error only: of equal ones the
+    first stays.
 
     Parameters
     ----------
@@ -131,10 +155,11 @@ def tune(
     Returns
     -------
     Tuning
-        `best_params`, `best_error` (with `scoring`: `best_score`), `best_estimator` (fitted, one of the candidates) and
-        `path`, all candidates in the order tried; `table()` returns it as columns. The `interval` of a candidate is
-        for its error on new rows. Candidates whose intervals overlap widely hardly differ: of those within one
-        standard error (a quarter of the width) of the best you may prefer the simplest.
+        `best_params`, `best_error` (with `scoring`: `best_score`), `best_estimator` (fitted with them), `n_forests`,
+        `n_settings`, and `path`, all settings in the order tried; `table()` gives it as columns. The `interval` of a
+        setting is of its error on new rows. Settings whose intervals overlap widely are hardly different: of those
+        within one standard error (a quarter of the width) of the best you may prefer the simplest. The lowest of many
+        errors is optimistic: the more settings, the more so.
 
     Examples
     --------
@@ -143,8 +168,11 @@ def tune(
     >>> X, y = load_iris(return_X_y=True)
     >>> forest = weald.RandomForestClassifier(n_estimators=50, random_state=0)
     >>> found = weald.tune(forest, X, y, grid={"max_features": [1, 2, 4], "min_samples_leaf": [1, 5]})
-    >>> len(found.path), found.best_error <= found.path[0].error
+    >>> found.n_forests, found.best_error <= found.path[0].error
     (4, True)
+    >>> found = weald.tune(forest, X, y, grid={"max_depth": [2, 3, 4, None], "n_estimators": list(range(20, 51))})
+    >>> found.n_forests, found.n_settings
+    (1, 124)
     """
     if search not in SEARCHES:
         raise ParameterError(f'search={search!r} is not allowed. Give "one_by_one" or "grid".')
@@ -187,7 +215,7 @@ def suggest_grid(table: Table) -> dict[str, Sequence[object]]:
 
 
 class _Trial:
-    """Fits candidates to one coded table, and caches them."""
+    """Grows forests from one coded table, compares settings, and remembers them."""
 
     def __init__(self, forest: RandomForest, scoring: Metric | str | None, budget: float) -> None:
         if not isinstance(forest, RandomForest):
@@ -200,11 +228,12 @@ class _Trial:
         self.budget = budget
         self.errors: dict[str, float] = {}
         self.steps: list[TuningStep] = []
-        self.best: RandomForest | None = None
+        self.n_forests = 0
+        self.best: tuple[RandomForest, dict[str, object]] | None = None  # a forest, and how to truncate it
         self.best_error = math.inf
 
     def read(self, data: TrainingArguments) -> None:
-        """Read and code the table, once for all candidates."""
+        """Read and code the table, once for all forests."""
         features = features_of(self.start)
         self.engine = open_engine(self.start.engine, data.X).local
         self.reading = features.read(self.engine, data, None)
@@ -212,35 +241,58 @@ class _Trial:
         self.table = self.reading.table
 
     def has_budget(self) -> bool:
-        return len(self.steps) < self.budget
+        return self.n_forests < self.budget
 
-    def error(self, chosen: Mapping[str, object]) -> float:
-        """Fit a candidate, unless an equal one was fitted under another name."""
+    def error(self, chosen: Mapping[str, object], axes: Mapping[str, Sequence[object]]) -> float:
+        """Return the lowest error with some parameters over all stopping rules; equal forests are grown once."""
         model = copy.copy(self.start).set_params(**chosen)
+        for name, values in axes.items():
+            for value in values:
+                check(copy.copy(model).set_params(**{name: value}))
+        model.set_params(**_loosest(axes, self.table))
         check(model)
-        key = repr((params.resolve(params.gather(model), self.table, self.reading.classes), model.n_estimators))
+        plain = params.resolve(params.gather(model), self.table, self.reading.classes)
+        key = repr((plain, model.n_estimators, model.ccp_alpha))
         if key not in self.errors:
-            self.errors[key] = self._grow(model, dict(chosen))
+            self.errors[key] = self._grow(model, dict(chosen), axes)
         return self.errors[key]
 
-    def _grow(self, model: RandomForest, chosen: dict[str, object]) -> float:
+    def _grow(self, model: RandomForest, chosen: dict[str, object], axes: Mapping[str, Sequence[object]]) -> float:
+        """Grow a forest, and compare the settings that it can be truncated to; return the lowest error."""
         began = time.perf_counter()
         resume(model, self.engine, self.codes, self.reading)
-        found: OutOfBag = model.oob_
-        error = found.error
-        if self.scoring is not None:
-            error = -found.score(self.scoring)
-        better = error < self.best_error
-        if better or self.best is None:
-            self.best, self.best_error = model, error
-        step = TuningStep(chosen, error, found.error_interval(), time.perf_counter() - began, better)
-        self.steps.append(step)
-        return error
+        settings: list[dict[str, object]] = list(_candidates(axes))
+        if axes:
+            surface = model.oob_.surface(*axes, values=axes, scoring=self.scoring)
+            errors, (low, high) = surface.errors.ravel().tolist(), surface.intervals()
+            intervals = list(zip(low.ravel().tolist(), high.ravel().tolist(), strict=True))
+        else:
+            errors, intervals = [self._score(model.oob_)], [model.oob_.error_interval()]
+        seconds = (time.perf_counter() - began) / len(settings)
+        for setting, error, interval in zip(settings, errors, intervals, strict=True):
+            better = error < self.best_error
+            if better or self.best is None:
+                self.best, self.best_error = (model, setting), error
+            step = TuningStep({**chosen, **setting}, error, interval, seconds, self.n_forests, better)
+            self.steps.append(step)
+        self.n_forests += 1
+        return float(np.nanmin(errors)) if not np.isnan(errors).all() else math.nan
+
+    def _score(self, found: OutOfBag) -> float:
+        return found.error if self.scoring is None else -found.score(self.scoring)
 
     def result(self, names: Sequence[str]) -> Tuning:
+        """Truncate the best forest to its setting, with out-of-bag estimates of its own."""
         assert self.best is not None  # noqa: S101  (for the type checker: the first candidate is always tried)
-        best = {name: getattr(self.best, name) for name in names}
-        return Tuning(best, self.best_error, self.best, tuple(self.steps), self.scoring is not None)
+        model, setting = self.best
+        if setting:
+            model = truncate(model, setting, self.table.size).set_params(**setting)
+            training = TrainingData(model, self.engine, self.codes, self.reading, with_bags=True)
+            found = estimate_out_of_bag(training.bagged(), self.reading)
+            found.rows_to_score = rows_outside_bags(model, self.engine, self.codes, self.reading)
+            keep_out_of_bag(model, found)
+        best = {name: getattr(model, name) for name in names}
+        return Tuning(best, self.best_error, model, tuple(self.steps), self.scoring is not None)
 
 
 def _candidates(values: Mapping[str, Sequence[object]]) -> Iterator[dict[str, object]]:
@@ -248,25 +300,67 @@ def _candidates(values: Mapping[str, Sequence[object]]) -> Iterator[dict[str, ob
         yield dict(zip(values, combination, strict=True))
 
 
+def _find_axes(forest: RandomForest, values: Mapping[str, Sequence[object]], *, own: bool) -> dict[str, list[object]]:
+    """List the values of all stopping rules that are compared together.
+
+    With `own`, the value that the forest has comes first. Rules that are not in the grid are there with their own value
+    if the full forest cannot be grown with them: pruning comes after all others, and best-first growth depends on them.
+    """
+    if forest._features is not Features:  # noqa: SLF001  (the class attribute says which kind: kernel forests are not truncated)
+        return {}
+    axes: dict[str, list[object]] = {}
+    for name in values:
+        if name in TRUNCATING and not (name == "n_estimators" and "auto" in values[name]):
+            given = getattr(forest, name)
+            axes[name] = list(dict.fromkeys([*([given] if own and given != "auto" else []), *values[name]]))
+    growth = axes.keys() & set(GROWTH_LIMITS)
+    if growth - {"max_leaf_nodes"} and forest.max_leaf_nodes is not None:
+        axes.setdefault("max_leaf_nodes", [forest.max_leaf_nodes])
+    if growth and forest.ccp_alpha:
+        axes.setdefault("ccp_alpha", [forest.ccp_alpha])
+    return axes
+
+
+def _loosest(axes: Mapping[str, Sequence[object]], table: Table) -> dict[str, object]:
+    """Choose, of each stopping rule, the value under which a forest contains those of all other values."""
+    found: dict[str, object] = {}
+    of_growth = axes.keys() & set(GROWTH_LIMITS)
+    for name, values in axes.items():
+        numbers: list[Any] = [value for value in values if value is not None]
+        if name in ("max_depth", "max_leaf_nodes") and (len(numbers) < len(values) or of_growth != {name}):
+            found[name] = None
+        elif name == "max_depth":
+            found[name] = max(numbers, key=lambda depth: params.limit_depth(depth, table.n_features))
+        elif name in ("max_leaf_nodes", "n_estimators"):
+            found[name] = max(numbers)
+        elif name == "min_samples_split":
+            found[name] = 2
+        else:
+            found[name] = 0.0
+    return found
+
+
 def _whole_grid(trial: _Trial, values: Mapping[str, Sequence[object]]) -> None:
-    for chosen in _candidates(values):
+    axes = _find_axes(trial.start, values, own=False)
+    for chosen in _candidates({name: of for name, of in values.items() if name not in axes}):
         if not trial.has_budget():
             return
-        trial.error(chosen)
+        trial.error(chosen, axes)
 
 
 def _one_by_one(trial: _Trial, values: Mapping[str, Sequence[object]]) -> None:
-    given = trial.start.get_params()
-    chosen = {name: given[name] for name in values}
-    lowest = trial.error(chosen)
+    axes, given = _find_axes(trial.start, values, own=True), trial.start.get_params()
+    others = {name: of for name, of in values.items() if name not in axes}
+    chosen = {name: given[name] for name in others}
+    lowest = trial.error(chosen, axes)
     moved = True
     while moved:
         moved = False
-        for name, choices in values.items():
+        for name, choices in others.items():
             for value in choices:
                 if not trial.has_budget():
                     return
                 candidate = {**chosen, name: value}
-                error = trial.error(candidate)
+                error = trial.error(candidate, axes)
                 if error < lowest:
                     chosen, lowest, moved = candidate, error, True
