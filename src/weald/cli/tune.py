@@ -70,6 +70,8 @@ def tune(
         "best_params": found.best_params,
         "changed_params": changed,
         "best_score" if metric else "best_error": found.best_score if metric else found.best_error,
+        "n_forests": found.n_forests,
+        "n_settings": found.n_settings,
         "tried": [_describe(step, metric) for step in found.path],
         "command": _train_again(data, target, columns, fit, changed),
         "fingerprint": found.best_estimator.forest_.fingerprint(),
@@ -93,7 +95,7 @@ def _check_metric(name: str) -> None:
 def _describe(step: "TuningStep", metric: str | None) -> Facts:
     low, high = step.interval
     value: Facts = {"score": step.score} if metric else {"error": step.error, "low": low, "high": high}
-    return {"params": step.params, **value, "best": step.is_best}
+    return {"params": step.params, **value, "forest": step.forest, "best": step.is_best}
 
 
 def _train_again(data: Path, target: str, columns: ColumnOptions, fit: FitOptions, changed: dict[str, object]) -> str:
@@ -111,21 +113,24 @@ def _train_again(data: Path, target: str, columns: ColumnOptions, fit: FitOption
 
 
 def _show(facts: Facts, out: str | None) -> None:
-    names = list(facts["best_params"])
-    tried = {n: [_short(step["params"].get(n, "")) for step in facts["tried"]] for n in names}
-    shown = [n for n in names if len(set(tried[n])) > 1]  # all of them are wider than a terminal
     best = max((i for i, step in enumerate(facts["tried"]) if step["best"]), default=0)
-    heads, values = [facts["metric"]], [[screen.number(step.get("score", 0.0))] for step in facts["tried"]]
+    steps = _best_of_forests(facts["tried"], best)
+    names = list(facts["best_params"])
+    tried = {n: [_short(step["params"].get(n, "")) for step in steps] for n in names}
+    shown = [n for n in names if len(set(tried[n])) > 1]  # all of them are wider than a terminal
+    heads, values = [facts["metric"]], [[screen.number(step.get("score", 0.0))] for step in steps]
     if not facts["metric"]:
         heads = ["out-of-bag error", "95 % interval"]
         values = [
-            [screen.number(s["error"]), f"{screen.number(s['low'])} to {screen.number(s['high'])}"]
-            for s in facts["tried"]
+            [screen.number(s["error"]), f"{screen.number(s['low'])} to {screen.number(s['high'])}"] for s in steps
         ]
     lines = [
-        [*(tried[n][i] for n in shown), *values[i], "best" if i == best else ""] for i in range(len(facts["tried"]))
+        [*(tried[n][i] for n in shown), *values[i], "best" if step is facts["tried"][best] else ""]
+        for i, step in enumerate(steps)
     ]
     screen.show_table([*shown, *heads, ""], lines, numeric=[*range(len(shown)), len(shown)])
+    if len(steps) < len(facts["tried"]):
+        screen.say(f"\nthe best setting of each of {facts['n_forests']} forests; compared: {facts['n_settings']}")
     changed = ", ".join(f"{n}={_short(v)}" for n, v in facts["changed_params"].items())
     value = facts["best_score"] if facts["metric"] else facts["best_error"]
     screen.say(f"\nbest: {heads[0]} {screen.number(value)} with {changed or 'the parameters given'}")
@@ -134,6 +139,17 @@ def _show(facts: Facts, out: str | None) -> None:
     screen.say(f"train it: {facts['command']}")
     if out is not None:
         screen.say(f"model {out}")
+
+
+def _best_of_forests(steps: list[Facts], best: int) -> list[Facts]:
+    """Choose the best step of each forest; of all steps, that at `best` is the best."""
+    found = {steps[best]["forest"]: steps[best]}
+    for step in steps:
+        loss = -step["score"] if "score" in step else step["error"]
+        known = found.setdefault(step["forest"], step)
+        if loss < (-known["score"] if "score" in known else known["error"]):
+            found[step["forest"]] = step
+    return [found[forest] for forest in sorted(found)]
 
 
 def _short(value: object) -> str:
