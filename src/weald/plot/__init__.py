@@ -5,6 +5,7 @@
     BoundaryDisplay     which class a model predicts where
     ImpurityDisplay     impurity against the share of a class
     PruningDisplay      error against the size of a tree
+    SurfaceDisplay      error for every setting of the stopping rules
     OutOfBagDisplay     out-of-bag error of a growing forest
     ImportanceDisplay   feature importance
     ConfusionDisplay    confusion matrix
@@ -30,6 +31,7 @@ from weald.plot.importance import ImportanceDisplay
 from weald.plot.partition import PartitionDisplay
 from weald.plot.proximity import ProximityDisplay
 from weald.plot.pruning import PruningDisplay
+from weald.plot.surface import SurfaceDisplay
 from weald.plot.tree import TreeDisplay
 
 __all__ = [
@@ -41,5 +43,6 @@ __all__ = [
     "PartitionDisplay",
     "ProximityDisplay",
     "PruningDisplay",
+    "SurfaceDisplay",
     "TreeDisplay",
 ]
