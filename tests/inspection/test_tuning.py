@@ -182,7 +182,7 @@ def test_a_seed_that_is_drawn_is_drawn_once():
         ({"scoring": "auc"}, ParameterError, "'auc' is not a scorer"),
         ({"grid": {"max_leafs": [1]}}, ParameterError, "max_leafs"),
         ({"grid": {"max_features": [0]}}, ParameterError, "max_features=0"),
-        ({"forest": weald.DecisionTreeClassifier()}, ParameterError, "given a DecisionTreeClassifier"),
+        ({"forest": weald.DecisionTreeClassifier()}, ParameterError, "got a DecisionTreeClassifier"),
         ({"forest": weald.RandomForestClassifier(bootstrap=False)}, ParameterError, "bootstrap=False"),
         ({"y": Y[:-1]}, DataError, "149"),
     ],
