@@ -14,7 +14,7 @@ namespace weald {
 struct ColumnCoding {
     const std::vector<bool>& categorical;      // by column; empty: no column is
     const std::vector<std::uint8_t>& sampled;  // by row: whether quantiles are computed from it; empty: from all
-    const std::vector<std::uint64_t>& line;    // by row: what it weighs; empty: all one
+    const std::vector<std::uint64_t>& line;    // by row: its weight; empty: all one
     std::uint32_t max_bins;                    // 0: every distinct value is a code
     std::size_t n_trees = 0;                   // number of trees grown from these codes in one call; 0 if unknown
 };
