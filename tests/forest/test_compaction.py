@@ -239,7 +239,7 @@ def test_a_tolerance_keeps_as_few_trees_as_it_allows():
 def test_thinning_without_out_of_bag_errors_says_so():
     X, y = load_iris(return_X_y=True)
     model = weald.RandomForestClassifier(5, random_state=0).fit(X, y)
-    assert "not known" in str(model.thin(n_trees=2).thinning_)
+    assert "unknown" in str(model.thin(n_trees=2).thinning_)
     with pytest.raises(DataError, match="oob_score"):
         model.thin(tolerance=0.01)
 

@@ -1,8 +1,8 @@
-"""Smaller forests: without splits that decide nothing, or with fewer trees.
+"""Smaller forests: without splits that do not affect predictions, or with fewer trees.
 
-compact_forest   takes away splits that change no prediction
-choose_trees     how many of the first trees to keep
-Thinning         what was kept, and what it costs out of bag
+compact_forest   removes splits that change no prediction
+choose_trees     number of first trees to keep
+Thinning         what was kept, and its effect on the out-of-bag error
 """
 
 import dataclasses
@@ -22,13 +22,13 @@ from weald.forest.pruning import collapse, keep_sets, merge_leaves
 
 LARGEST = np.finfo(np.float64).max
 
-# ------------------------------------------------------------------------------------------------ splits for nothing
+# ------------------------------------------------------------------------------------------------ splits without effect
 
 
 def compact_forest(forest: Forest) -> Forest:
-    """Take away every split whose two sides say the same of every row.
+    """Remove every split whose two sides give the same prediction for every row.
 
-    A branch whose leaves all say the same becomes a leaf, and of two equal branches side by side one is left.
+    A branch whose leaves all have the same value becomes a leaf, and of two equal sibling branches one is kept.
     """
     numbers = _number_branches(forest)
     n_answers = max(numbers[node] for node in np.flatnonzero(forest.feature < 0).tolist()) + 1
@@ -42,14 +42,14 @@ def compact_forest(forest: Forest) -> Forest:
 
 
 def _of_leaf(forest: Forest) -> FloatArray:
-    """Value of the first leaf below each node, or its own in a leaf: the mean of a branch is rounded by itself."""
+    """Value of the first leaf below each node, or of the node itself if it is a leaf; branch means are rounded."""
     leaves = np.flatnonzero(forest.feature < 0)
     values: FloatArray = forest.value[leaves[np.searchsorted(leaves, np.arange(forest.n_nodes))]]
     return values
 
 
 def _is_left(forest: Forest, decides: BoolArray) -> BoolArray:
-    """Find the nodes that are left when branches that say one thing are leaves."""
+    """Mark the nodes that remain when branches with a single value become leaves."""
     is_left = np.zeros(forest.n_nodes, dtype=np.bool_)
     splits = np.flatnonzero(decides & (forest.feature >= 0))
     is_left[forest.tree_start[:-1]] = is_left[splits + 1] = is_left[_right_of(forest)[splits]] = True
@@ -57,14 +57,14 @@ def _is_left(forest: Forest, decides: BoolArray) -> BoolArray:
 
 
 def _right_of(forest: Forest) -> IntArray:
-    """Right child of each node among the nodes of all trees; a leaf has its root."""
+    """Right child of each node, numbered across all trees; for a leaf its root."""
     roots = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))
     right: IntArray = roots + forest.right
     return right
 
 
 def _number_branches(forest: Forest) -> list[int]:
-    """Number the branch below each node: the same number, the same answers to every row. Leaves have the lowest."""
+    """Number the branch below each node: equal numbers mean equal predictions. Leaves have the lowest numbers."""
     numbers = np.full(forest.n_nodes, -1)
     numbers[forest.feature < 0] = answers = _number_answers(forest)
     n_answers = max(answers) + 1
@@ -85,12 +85,12 @@ def _number_branches(forest: Forest) -> list[int]:
 
 
 def _merge_equal_siblings(forest: Forest, numbers: list[int]) -> Forest:
-    """Take away splits both of whose sides are the same branch; what is left of it counts the rows of both."""
+    """Remove splits whose sides are equal branches; the remaining branch gets the counts of both."""
     rights, is_split = _right_of(forest).tolist(), (forest.feature >= 0).tolist()
     is_idle = [is_split[node] and numbers[node + 1] == numbers[rights[node]] for node in range(forest.n_nodes)]
     if not any(is_idle):
         return forest
-    owner = list(range(forest.n_nodes))  # of each node: the one that takes its place
+    owner = list(range(forest.n_nodes))  # by node: the node that replaces it
 
     def pass_over(node: int) -> int:
         while is_idle[node]:
@@ -104,13 +104,13 @@ def _merge_equal_siblings(forest: Forest, numbers: list[int]) -> Forest:
             owner[other] = one
             if is_split[one]:
                 pairs += [(one + 1, other + 1), (rights[one], rights[other])]
-    for node in range(forest.n_nodes):  # an owner stands before what it owns
+    for node in range(forest.n_nodes):  # an owner comes before the nodes it replaces
         owner[node] = owner[owner[node]]
     return _owned(forest, np.array(owner), np.array(is_idle))
 
 
 def _owned(forest: Forest, owner: IntArray, is_idle: BoolArray) -> Forest:
-    """Make the forest of the nodes that own themselves, without the idle ones."""
+    """Make the forest of the nodes that are not replaced, without splits that have no effect."""
     alive = (owner == np.arange(len(owner))) & ~is_idle
     number = (np.cumsum(alive) - 1)[owner]
     first = np.cumsum(np.append(0, alive))[forest.tree_start]
@@ -118,7 +118,7 @@ def _owned(forest: Forest, owner: IntArray, is_idle: BoolArray) -> Forest:
 
     def total(of_nodes: Array) -> FloatArray:
         sums = np.bincount(number[counted], weights=of_nodes[counted], minlength=int(alive.sum()))
-        return sums.astype(np.float64, copy=False)  # which they are, but NumPy declares integers
+        return sums.astype(np.float64, copy=False)  # they are floats, but NumPy's type hints say integers
 
     weight = total(forest.weight)
     fields: dict[str, Array] = {name: getattr(forest, name)[alive] for name in ("feature", "threshold", "flags")}
@@ -140,9 +140,9 @@ def _owned(forest: Forest, owner: IntArray, is_idle: BoolArray) -> Forest:
         fields["value"] = forest.value[alive]
     if len(forest.impurity):
         several = np.bincount(number[counted], minlength=len(weight)) > 1
-        inner = several & (fields["feature"] >= 0)  # leaves say what they said
+        inner = several & (fields["feature"] >= 0)  # leaf values do not change
         part = forest.weight / weight[number]
-        with np.errstate(over="ignore"):  # of huge targets
+        with np.errstate(over="ignore"):  # huge targets overflow
             fields["value"][inner] = np.clip(total(part * forest.value), -LARGEST, LARGEST)[inner]
             off = forest.value - fields["value"][number]
             spread = np.minimum(total(part * (forest.impurity + off * off)), LARGEST)
@@ -151,7 +151,7 @@ def _owned(forest: Forest, owner: IntArray, is_idle: BoolArray) -> Forest:
 
 
 def _number_answers(forest: Forest) -> list[int]:
-    """Number what each leaf says: the same number, the same answer to the last bit."""
+    """Number the values of leaves: equal numbers mean equal values, to the last bit."""
     known: dict[Hashable, int] = {}
     if len(forest.value):
         keys: list[Hashable] = [value.hex() for value in forest.value[forest.feature < 0].tolist()]
@@ -163,26 +163,26 @@ def _number_answers(forest: Forest) -> list[int]:
             if b - a == 1
             else write(classes[a:b], weights[a:b])
             if b > a
-            else ()  # an empty bag says nothing
+            else ()  # an empty bag has no value
             for a, b in itertools.pairwise(starts)
         ]
     return [known.setdefault(key, len(known)) for key in keys]
 
 
 def _adds_exactly(forest: Forest) -> bool:
-    """Whether sums of class weights are exact. Those of imported trees may not be."""
+    """Return whether sums of class weights are exact. Those of imported trees may not be."""
     return bool((forest.leaf_weight == np.rint(forest.leaf_weight)).all() and forest.weight.max() <= 2.0**53)
 
 
 def _shares(classes: list[int], weights: list[float]) -> tuple[tuple[int, int], ...]:
-    """Write shares in lowest terms: where those are equal, so are the shares of both leaves together."""
+    """Write probabilities in lowest terms: if those of two leaves are equal, so are those of both together."""
     wholes = [int(weight) for weight in weights]
     divisor = math.gcd(*wholes)
     return tuple((k, weight // divisor) for k, weight in zip(classes, wholes, strict=True))
 
 
 def _alone(_classes: list[int], _weights: list[float]) -> Hashable:
-    """Make a leaf equal to no other: merging two would round their probabilities once more."""
+    """Make a leaf equal to no other, since merging two would round their probabilities again."""
     return object()
 
 
@@ -191,7 +191,7 @@ def _alone(_classes: list[int], _weights: list[float]) -> Hashable:
 
 @dataclass(frozen=True)
 class Thinning:
-    """What a forest lost with its trees. Errors are out of bag; None where they are not known."""
+    """The effect of removing trees. Errors are out of bag; None if they are unknown."""
 
     n_trees_before: int
     n_trees: int
@@ -203,7 +203,7 @@ class Thinning:
     def __str__(self) -> str:
         kept = f"{self.n_trees} of {self.n_trees_before} trees, {self.bytes:,} of {self.bytes_before:,} bytes"
         if self.error is None or self.error_before is None:
-            return f"{kept}; the out-of-bag error is not known"
+            return f"{kept}; the out-of-bag error is unknown"
         return f"{kept}; out-of-bag error {self.error:.4g} instead of {self.error_before:.4g}"
 
 
@@ -215,7 +215,7 @@ def tree_bytes(forest: Forest) -> IntArray:
 def choose_trees(
     forest: Forest, errors: FloatArray | None, n_trees: int | None, max_bytes: int | None, tolerance: float | None
 ) -> Thinning:
-    """Say how many of the first trees to keep, and what it costs."""
+    """Return the number of first trees to keep, and the effect."""
     given = [
         name
         for name, value in (("n_trees", n_trees), ("max_bytes", max_bytes), ("tolerance", tolerance))
@@ -223,7 +223,7 @@ def choose_trees(
     ]
     if len(given) != 1:
         raise ParameterError(
-            f"thin() was given {' and '.join(given) or 'nothing'}. Give one of n_trees, max_bytes, tolerance."
+            f"thin() got {' and '.join(given) or 'no argument'}. Give one of n_trees, max_bytes, tolerance."
         )
     sizes = np.cumsum(tree_bytes(forest))
     if n_trees is not None:
@@ -233,7 +233,9 @@ def choose_trees(
         check_argument("max_bytes", max_bytes, (WholeNumber(1),))
         n_kept = int(np.searchsorted(sizes, max_bytes, side="right"))
         if n_kept == 0:
-            raise ParameterError(f"max_bytes={max_bytes} has no room for a tree: the first has {sizes[0]} bytes.")
+            raise ParameterError(
+                f"max_bytes={max_bytes} is too small for a tree: the first has {sizes[0]} bytes. Give more."
+            )
     else:
         assert tolerance is not None  # noqa: S101  (for the type checker: one of the three was given)
         check_argument("tolerance", tolerance, (RealNumber(0.0),))
@@ -243,11 +245,10 @@ def choose_trees(
 
 
 def _fewest_within(errors: FloatArray | None, tolerance: float) -> int:
-    """Count the trees after which the error is never again more than that share above what it is in the end."""
+    """Return the number of trees after which the error stays within that fraction of the final error."""
     if errors is None:
         raise DataError(
-            "thin(tolerance=...) looks at the out-of-bag error, which is not known. Fit with oob_score=True, or give "
-            "n_trees or max_bytes."
+            "thin(tolerance=...) needs the out-of-bag error. Fit with oob_score=True, or give n_trees or max_bytes."
         )
     above = np.flatnonzero(~(errors <= errors[-1] * (1 + tolerance)))
     return int(above[-1]) + 2 if len(above) else 1

@@ -1,7 +1,7 @@
-"""The grown forest: immutable flat arrays, whoever grew them.
+"""The grown forest as immutable flat arrays, independent of the engine.
 
-Trees stand one after the other; the nodes of a tree are in pre-order, so the left child of a node is the next one and
-only the right child needs a link. Importances, out-of-bag estimates, reports and files read these arrays.
+Trees are stored one after the other, and the nodes of a tree in pre-order, so the left child of a node is the next one
+and only the right child needs a link. Importances, out-of-bag estimates, reports and files read these arrays.
 
     Forest          all trees
     Forest.tree(t)  one tree, a view with scikit-learn's names (see `weald.estimators.tree_view.Tree`)
@@ -31,18 +31,18 @@ class Bags:
     """How the bags of trees were drawn from their table."""
 
     bootstrap: bool
-    n_draws: int  # the most that a bag can hold
-    strata: str = "none"  # what has draws of its own: "none", "class", or strata that were "given"
+    n_draws: int  # maximum number of draws in a bag
+    strata: str = "none"  # what is sampled separately: "none", "class", or strata that were "given"
     draws: tuple[int, ...] = ()  # from each stratum; empty: n_draws from all rows
     design: int = 0  # fingerprint of groups and given strata; 0: there are none
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where trees came from: enough to recompute their bags when the training data is given again.
+    """The origin of trees: enough to recompute their bags when the training data is given again.
 
     `data` is the fingerprint of the training table as codes, `values` that of its values. Neither depends on the order
-    of the rows. Codes are ranks: a column in other units has the same ones.
+    of the rows. Codes are ranks: they are the same if a column is in other units.
     """
 
     seed: int
@@ -54,15 +54,15 @@ class Origin:
     values: int | None = None  # None: unknown, as in files of earlier versions
 
     def trees(self) -> list[tuple[int, int]]:
-        """Name each tree by its seed and its number."""
+        """Return the seed and the number of each tree."""
         return [(self.seed, tree) for tree in range(self.first_tree, self.first_tree + self.n_trees)]
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True, weakref_slot=True)
 class Forest:
-    """A forest as flat arrays, all read-only. It never changes: `take` and `join` make new ones.
+    """A forest as flat arrays, all read-only. It never changes: `take` and `join` make new forests.
 
-    It has no room for anything else. Packed forms and other caches are in `weald.engines.derived_forms`.
+    It contains nothing else. Packed forms and other caches are in `weald.engines.derived_forms`.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class Forest:
     flags: IntArray  # uint8, MISSING_LEFT | CATEGORICAL | OTHERS_LEFT
     size: IntArray  # uint32, draws with repetition
     weight: FloatArray
-    decrease: FloatArray  # of the impurity, over the root's weight, in units of 2^(-2 * target_exponent)
+    decrease: FloatArray  # of the impurity, divided by the root's weight, in units of 2^(-2 * target_exponent)
 
     # Classification: the class weights of leaf i are leaf_weight[leaf_start[i]:leaf_start[i + 1]]; absent classes are
     # left out. An empty bag, whose rows were all of classes of weight 0, makes a root without classes: the tree has no
@@ -97,18 +97,18 @@ class Forest:
     leaf_start: IntArray  # int64
     leaf_class: IntArray  # int32
     leaf_weight: FloatArray
-    # Per node. Regression: mean and variance. Two classes under monotonic constraints: what the node says, as the share
-    # of the second class. Otherwise empty.
+    # Per node. Regression: mean and variance. Two classes with monotonic constraints: the predicted probability of the
+    # second class. Otherwise empty.
     value: FloatArray
     impurity: FloatArray
 
-    # Sets of categories: set i is category_sets[category_start[i]:category_start[i + 1]], ascending. It holds what the
-    # lighter child saw; all others, seen or not, go to the heavier one. Sets stand in the order of their nodes.
+    # Sets of categories: set i is category_sets[category_start[i]:category_start[i + 1]], ascending. It has the
+    # categories of the lighter child; all others, seen or not, go to the heavier one. Sets are in the order of nodes.
     category_start: IntArray  # int64
     category_sets: IntArray  # uint32
 
-    tree_weight: FloatArray = field(default_factory=lambda: np.empty(0))  # what votes weigh; empty: all the same
-    # Weights of nodes and leaves are integers in units of the tree's own. Times this they are the user's; empty: all 1.
+    tree_weight: FloatArray = field(default_factory=lambda: np.empty(0))  # weights of votes; empty: all equal
+    # Weights of nodes and leaves are integers in a unit of the tree. This is the unit in user weights; empty: all 1.
     weight_scale: FloatArray = field(default_factory=lambda: np.empty(0))
 
     origins: tuple[Origin, ...] = ()
@@ -128,13 +128,13 @@ class Forest:
         return {name: value for name, value in fields if isinstance(value, np.ndarray)}
 
     def __reduce__(self) -> tuple[Callable[[bytes], "Forest"], tuple[bytes]]:
-        """Pickles carry the bytes of a file, and go through the same checks."""
+        """Pickle the bytes of a file; unpickling performs the same checks as loading."""
         from weald.io.files import read_forest, write_forest
 
         return read_forest, (write_forest(self),)
 
     def __copy__(self) -> Self:
-        """It never changes, so it is its own copy."""
+        """Return itself: it never changes."""
         return self
 
     def __deepcopy__(self, memo: object) -> Self:
@@ -147,7 +147,7 @@ class Forest:
 
     @property
     def width(self) -> int:
-        """How many numbers a tree predicts: one for each class, or one."""
+        """Number of values that a tree predicts: one for each class, or one."""
         return self.n_classes if self.task is Task.CLASSIFICATION else 1
 
     @property
@@ -162,28 +162,28 @@ class Forest:
 
     @property
     def n_bytes(self) -> int:
-        """Bytes that the arrays take."""
+        """Size of the arrays in bytes."""
         return sum(array.nbytes for array in self.arrays().values())
 
     def fingerprint(self) -> str:
-        """SHA-256 of the canonical arrays: equal if and only if the forests are.
+        """SHA-256 of the canonical arrays: equal if and only if the forests are equal.
 
-        Numbers are hashed little-endian, each array after its name, type and length. Where the forest came from and
-        the scale of its weights are not part of it; the version of the contract under which it was grown is.
+        Numbers are hashed little-endian, each array after its name, type and length. The origin of the trees and the
+        scale of weights are not included; the contract version under which they were grown is.
         """
         digest = hashlib.sha256()
         head = (self.contract, self.n_features, self.n_classes, self.target_center.hex(), self.target_exponent)
         digest.update(repr(head).encode())
         for name, array in self.arrays().items():
             if name == "weight_scale" or (name == "tree_weight" and not array.size):
-                continue  # no answer depends on it, or it is the same for all trees: nothing to tell
+                continue  # not included: predictions do not depend on it, or it is the same for all trees
             little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
             digest.update(f"{name} {little.dtype.str} {little.size}".encode())
             digest.update(little.data)
         return digest.hexdigest()
 
     def tree_hashes(self) -> list[str]:
-        """SHA-256 of each tree: the fingerprint of the forest that consists of this tree alone.
+        """SHA-256 of each tree: the fingerprint of a forest with only this tree.
 
         Examples
         --------
@@ -202,8 +202,8 @@ class Forest:
     def join(self, *others: Self) -> Self:
         """Make a forest of these trees followed by the others'.
 
-        Decreases are brought to the coarsest of all units; the center of the targets is that of the first forest.
-        Where the votes of some trees have weights, those of others weigh 1.
+        Decreases are converted to the coarsest of all units; the center of the targets is that of the first forest. If
+        the votes of some trees have weights, those of the others have weight 1.
         """
         forests = [self, *others]
         for name, other in itertools.product(("n_features", "n_classes", "contract"), others):
@@ -220,28 +220,28 @@ class Forest:
         return dataclasses.replace(self._joined(parts), target_exponent=exponent)
 
     def with_arrays(self, arrays: Mapping[str, Array]) -> Self:
-        """Make a forest in which some arrays are replaced."""
-        fields: dict[str, Any] = dict(arrays)  # to the type checker, a name could be that of a number
+        """Return a forest with some arrays replaced."""
+        fields: dict[str, Any] = dict(arrays)  # for the type checker, a name could be that of a number
         return dataclasses.replace(self, **fields)
 
     def with_weights(self, weighted: bool) -> Self:
-        """Write down that every vote weighs 1, where weights are wanted and there are none."""
+        """Set the weight of every vote to 1 if weights are needed and there are none."""
         if not weighted or len(self.tree_weight):
             return self
         return dataclasses.replace(self, tree_weight=np.ones(self.n_trees))
 
     def with_scales(self, scaled: bool) -> Self:
-        """Write down that the weights of every tree are the user's, where scales are wanted and there are none."""
+        """Set the scale of every tree to 1 if scales are needed and there are none."""
         if not scaled or len(self.weight_scale):
             return self
         return dataclasses.replace(self, weight_scale=np.ones(self.n_trees))
 
     def in_user_weights(self, of_nodes: FloatArray) -> FloatArray:
-        """Bring weights of all nodes to the user's scale: sums of sample weight times class weight."""
+        """Convert weights of all nodes to the user's scale: sums of sample weight times class weight."""
         if not len(self.weight_scale):
             return of_nodes
         scale = np.repeat(self.weight_scale, np.diff(self.tree_start))
-        with np.errstate(over="ignore"):  # sums of the largest weights are infinite to the user, too
+        with np.errstate(over="ignore"):  # sums of the largest weights overflow for the user, too
             scaled: FloatArray = of_nodes * scale.reshape(scale.shape + (1,) * (of_nodes.ndim - 1))
         return scaled
 
@@ -250,21 +250,21 @@ class Forest:
         return self.weight[self.tree_start[:-1]]
 
     def has_vote(self) -> BoolArray:
-        """Which trees have a vote: all whose bag was not empty."""
+        """Mark the trees that have a vote: all whose bags were not empty."""
         has_vote: BoolArray = self.root_weight() > 0
         return has_vote
 
     def require_votes(self) -> None:
-        """Refuse trees none of which has a vote."""
+        """Refuse a forest in which no tree has a vote."""
         if not self.has_vote().any():
             raise DataError(
-                "None of these trees has a vote: their bags were empty, since only rows of classes whose class_weight "
-                "is 0 were drawn. Take more trees of the forest."
+                "None of these trees has a vote: their bags were empty, because all drawn rows are of classes with "
+                "class_weight 0. Use more trees of the forest."
             )
 
     @property
     def vote_total(self) -> float:
-        """What all votes weigh together: their number, or the sum of their weights in tree order."""
+        """Total weight of all votes: their number, or the sum of their weights in tree order."""
         if self.task is Task.REGRESSION:
             return self.n_trees
         self.require_votes()
@@ -272,12 +272,12 @@ class Forest:
         return float(np.cumsum(self.tree_weight[has_vote])[-1]) if len(self.tree_weight) else int(has_vote.sum())
 
     def voters(self) -> Self:
-        """Make a forest of the trees that have a vote."""
+        """Return a forest of the trees that have a vote."""
         has_vote = self.has_vote()
         return self if has_vote.all() else self.take(np.flatnonzero(has_vote).tolist())
 
     def with_values(self) -> Self:
-        """Say as values what nodes of two classes say by their weights, to stand beside trees that are bound."""
+        """Store the class weights of nodes of two classes as values, to join them with constrained trees."""
         return self if len(self.value) else dataclasses.replace(self, value=self.probabilities()[:, 1].copy())
 
     def in_units(self, exponent: int) -> Self:
@@ -288,7 +288,7 @@ class Forest:
         return dataclasses.replace(self, decrease=decrease, target_exponent=exponent)
 
     def next_tree(self, seed: int) -> int:
-        """Find a number from which no tree of this seed has one yet."""
+        """Return the first number that no tree of this seed or a later one has."""
         return max((o.first_tree + o.n_trees for o in self.origins if o.seed == seed), default=0)
 
     def _slice(self, tree: int) -> "_Part":
@@ -311,20 +311,20 @@ class Forest:
         return dataclasses.replace(self.with_arrays(joined | lengths), origins=merge_origins(origins))
 
     def as_lengths(self) -> dict[str, Array]:
-        """Give the arrays as those that can be put behind one another: starts are replaced by lengths."""
+        """Return the arrays in a form that can be concatenated: starts are replaced by lengths."""
         return _Part(self, 0, self.n_trees).arrays()
 
     def category_set(self, node: int) -> IntArray:
-        """Numbers of the categories in the set of a categorical split, ascending.
+        """Codes of the categories in the set of a categorical split, ascending.
 
-        They go to the right child if OTHERS_LEFT is among the flags of the node, else to the left.
+        They go to the right child if the node has the flag OTHERS_LEFT, else to the left.
         """
         number = int(self.threshold[node])
         found: IntArray = self.category_sets[self.category_start[number] : self.category_start[number + 1]]
         return found
 
     def leaf_index(self) -> IntArray:
-        """For each node the number of leaves before it: in a leaf, its own number among all leaves."""
+        """For each node the number of leaves before it: for a leaf, its number among all leaves."""
         is_leaf = self.feature < 0
         return np.cumsum(is_leaf) - is_leaf
 
@@ -343,8 +343,8 @@ class Forest:
         while len(level):
             at += 1
             children = np.concatenate([level + 1, roots[level] + self.right[level]])
-            if np.any(children <= np.tile(level, 2)):  # only arrays that were mapped from a file could be so wrong
-                raise DataError("The arrays do not make a forest: a node is its own descendant. Save the model again.")
+            if np.any(children <= np.tile(level, 2)):  # possible only for arrays mapped from a file
+                raise DataError("The arrays are not a forest: a node is its own descendant. Save the model again.")
             depth[children] = at
             level = children[self.feature[children] >= 0]
         return depth
@@ -357,19 +357,19 @@ class Forest:
         return _sum_subtrees(self, at_leaf)
 
     def probabilities(self) -> FloatArray:
-        """What every node says of the classes (nodes x classes): their shares, or those that it was bound to."""
+        """Class probabilities of every node (nodes x classes), within monotonic constraints if there are any."""
         if len(self.value):
             return np.column_stack([1.0 - self.value, self.value])
         weights = self.class_weights()
         total = weights.sum(axis=1, keepdims=True)
-        shares: FloatArray = weights / np.where(total > 0, total, 1.0)  # an empty bag says nothing
+        shares: FloatArray = weights / np.where(total > 0, total, 1.0)  # an empty bag has no classes
         return shares
 
 
 def _locked(array: Array) -> Array:
-    """Make an array read-only, and those that it is a view of; return it in a form that stays so.
+    """Make an array and the arrays that it is a view of read-only; return it in a form that stays read-only.
 
-    NumPy lets an array be made writable again if it owns its memory, or if that of its buffer can be written.
+    NumPy allows an array to be made writable again if it owns its memory, or if its buffer is writable.
     """
     base: object = array
     while isinstance(base, np.ndarray):
@@ -387,7 +387,7 @@ def _locked(array: Array) -> Array:
 
 @dataclass(frozen=True)
 class _Part:
-    """Some neighboring trees of a forest, as arrays whose starts are replaced by lengths."""
+    """Some consecutive trees of a forest, as arrays whose starts are replaced by lengths."""
 
     forest: Forest
     begin: int
@@ -396,7 +396,7 @@ class _Part:
     def arrays(self) -> dict[str, Array]:
         f = self.forest
         nodes = slice(int(f.tree_start[self.begin]), int(f.tree_start[self.end]))
-        # A tree has one leaf more than it has splits, so half of its nodes (and a half) are leaves.
+        # A tree has one leaf more than splits, so the number of leaves is (nodes + 1) / 2.
         leaves = slice((nodes.start + self.begin) // 2, (nodes.stop + self.end) // 2)
         per_node = ("feature", "threshold", "right", "flags", "size", "weight", "decrease")
         arrays: dict[str, Array] = {name: getattr(f, name)[nodes] for name in per_node}
@@ -405,7 +405,7 @@ class _Part:
             entries = slice(int(f.leaf_start[leaves.start]), int(f.leaf_start[leaves.stop]))
             arrays["leaf_start"] = np.diff(f.leaf_start[leaves.start : leaves.stop + 1])
             arrays["leaf_class"], arrays["leaf_weight"] = f.leaf_class[entries], f.leaf_weight[entries]
-            arrays["value"] = f.value[nodes]  # empty, unless leaves are bound
+            arrays["value"] = f.value[nodes]  # empty, unless leaves are constrained
             arrays["impurity"] = f.impurity
         else:
             arrays["leaf_start"] = np.empty(0, dtype=np.int64)
@@ -432,7 +432,7 @@ class _Part:
 
 
 def merge_origins(origins: Sequence[Origin]) -> tuple[Origin, ...]:
-    """Write neighboring trees of one run as one origin."""
+    """Merge consecutive trees of one run into one origin."""
     merged: list[Origin] = []
     for origin in origins:
         last = merged[-1] if merged else None
@@ -447,9 +447,9 @@ def merge_origins(origins: Sequence[Origin]) -> tuple[Origin, ...]:
 
 
 def _sum_subtrees(forest: Forest, at_leaf: FloatArray) -> FloatArray:
-    """Add up what stands in the leaves below each node, from the deepest nodes upward.
+    """Sum the leaf values below each node, from the deepest nodes upward.
 
-    The sums of one tree are of whole numbers up to about 2^53, so they are exact; sums over several trees would not be.
+    The sums of one tree are whole numbers up to about 2^53, so they are exact; sums over several trees would not be.
     """
     sums = at_leaf.copy()
     roots = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))

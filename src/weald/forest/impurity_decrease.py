@@ -1,4 +1,4 @@
-"""How much each feature lowered the impurity: read from the arrays of a grown forest."""
+"""Mean decrease in impurity, computed from the arrays of a grown forest."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from weald.forest.forest import Forest
 
 
 def decreases_of_trees(forest: Forest) -> FloatArray:
-    """Share of each feature in the decrease of each tree (trees x features); NaN where a tree lowered nothing."""
+    """Fraction of each feature in the decrease of each tree (trees x features); NaN for a tree without decreases."""
     found = np.full((forest.n_trees, forest.n_features), np.nan)
     for t, (begin, end) in enumerate(zip(forest.tree_start[:-1], forest.tree_start[1:], strict=True)):
         split = np.flatnonzero(forest.feature[begin:end] >= 0) + begin
@@ -18,10 +18,10 @@ def decreases_of_trees(forest: Forest) -> FloatArray:
 
 
 def mean_decrease(forest: Forest) -> FloatArray:
-    """Share of each feature in the decrease of impurity, averaged over trees; they add up to 1.
+    """Fraction of each feature in the decrease of impurity, averaged over trees; they add up to 1.
 
-    A tree's decreases are added in node order and divided by their sum, trees are averaged in tree order. A tree that
-    lowered nothing (a single leaf, say) contributes nothing; if all are so, every importance is 0.
+    A tree's decreases are added in node order and divided by their sum; trees are averaged in tree order. A tree
+    without decreases (for example a single leaf) does not count; if there are no others, every importance is 0.
     """
     total = np.zeros(forest.n_features)
     for of_tree in decreases_of_trees(forest):

@@ -20,11 +20,11 @@ def average_paths(tree: Forest, leaf_values: FloatArray, values: FloatArray, fea
     tree : Forest
         A single tree.
     leaf_values : array of shape (n_nodes, n_outputs)
-        What each node predicts.
+        Prediction of each node.
     values : array of shape (n_rows, n_given)
-        Values of the given features; categories as their numbers, NaN where missing.
+        Values of the given features; categories as codes, NaN where missing.
     features : array of shape (n_given,)
-        Which features these are.
+        The numbers of these features.
     """
     found = np.zeros((len(values), leaf_values.shape[1]))
     column_of = {int(feature): column for column, feature in enumerate(features)}

@@ -1,9 +1,9 @@
-"""Where rows end in a tree under many settings of the stopping rules, from one walk down the full tree.
+"""The nodes that rows reach in a tree under many settings of the stopping rules, in one pass over the full tree.
 
-    TreePaths    one tree: what the stopping rules compare along its paths
+    TreePaths    one tree, and what the stopping rules compare along its paths
 
-A row ends in the first node on its path whose split the rules do not use. So the leaf of the full tree says where the
-row ends under every setting.
+A row ends in the first node on its path whose split is not used. So the leaf of the full tree determines the node under
+every setting.
 """
 
 import numpy as np
@@ -23,13 +23,13 @@ class TreePaths:
         self.parent = _parents(tree)
         self.depth = tree.depth()
         self.lowest = self._lowest_decreases()
-        self.most_leaves = most_leaves  # in the settings that will be asked for
+        self.most_leaves = most_leaves  # maximum over the settings to come
         self.growth: dict[object, BoolArray] = {}
         self.ranks: dict[object, IntArray] = {}
         self.strengths: dict[object, FloatArray] = {}
 
     def _lowest_decreases(self) -> FloatArray:
-        """Find the smallest decrease of the splits from the root to each node, the node's own included."""
+        """Find the smallest decrease of the splits from the root to each node, including the node."""
         lowest = scale_decreases(self.tree, self.tree.decrease).astype(np.float64)
         order = np.argsort(self.depth, kind="stable")
         for level in np.split(order, np.cumsum(np.bincount(self.depth))[:-1])[1:]:
@@ -37,7 +37,7 @@ class TreePaths:
         return lowest
 
     def keep_splits(self, limits: Limits) -> BoolArray:
-        """Say which splits these limits use: those that growth makes, best-first if so, and pruning leaves."""
+        """Return which splits these limits keep: those made by growth, best-first if requested, and not pruned."""
         key: tuple[object, ...] = (limits.max_depth, limits.min_samples_split, limits.min_impurity_decrease)
         if key not in self.growth:
             self.growth[key] = self._keep_by_growth(limits)
@@ -54,7 +54,7 @@ class TreePaths:
         return kept
 
     def _keep_by_growth(self, limits: Limits) -> BoolArray:
-        """Sizes and smallest decreases fall along a path, so what a node obeys, all nodes above it obey."""
+        """Sizes and smallest decreases decrease along a path, so if a node is kept, so are all nodes above it."""
         kept = self.is_split & (self.depth < limits.max_depth) & (self.tree.size >= limits.min_samples_split)
         if limits.min_impurity_decrease > 0:
             kept &= ~(self.lowest < limits.min_impurity_decrease)
@@ -68,14 +68,14 @@ class TreePaths:
         return ranks
 
     def _strengths(self, kept: BoolArray) -> FloatArray:
-        """Say at which alpha each split goes, in the tree of the splits that are kept."""
+        """Return the alpha at which each split is pruned, in the tree of the kept splits."""
         strengths = strengths_of_tree(
             np.where(kept, self.tree.feature, -1), self.tree.right, np.where(kept, self.tree.decrease, 0.0)
         )
         return scale_decreases(self.tree, strengths)
 
     def ends(self, kept: BoolArray) -> IntArray:
-        """For each node, the node in which its rows end: the nodes below a leaf stand right behind it."""
+        """For each node, the node in which its rows end: the nodes below a leaf directly follow it."""
         alive = kept[self.parent]
         alive[0] = True
         return np.maximum.accumulate(np.where(alive, np.arange(len(alive)), 0))

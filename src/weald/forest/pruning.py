@@ -1,18 +1,18 @@
-"""Cost-complexity pruning: the smallest trees of least cost, for every price of a leaf.
+"""Cost-complexity pruning: the smallest subtree of minimal cost, for every alpha.
 
-A subtree costs its impurity plus alpha for each leaf. T_alpha is the smallest subtree of the grown tree that costs
-least; it shrinks as alpha grows, from the whole tree to its root.
+The cost of a subtree is its impurity plus alpha for each leaf. T_alpha is the smallest subtree of minimal cost; it
+shrinks as alpha grows, from the whole tree to its root.
 
-    link_strengths    at which alpha each split goes
+    link_strengths    the alpha at which each split is pruned
     list_subtrees     every T_alpha: its alpha, leaves, impurity and error
     prune_forest      T_alpha of every tree
-    collapse          the forest that is left when some splits are gone
+    collapse          the forest without some splits
 
-A branch with k splits has k leaves more than the node that would take its place, and keeps the impurity lower by the
-sum of their decreases. So it is worth its leaves until alpha reaches the mean of its decreases: its strength. But the
-splits below may go before. Hence the walk from the leaves to the root: a split joins with the strongest group of splits
-below it as long as that group is at least as strong as its own; the mean of the group is then the strength of the
-branch. Each group is joined once, so the walk is nearly linear, however large the tree.
+A branch with k splits has k leaves more than the node that would replace it, and lowers the impurity by the sum of its
+decreases. So it is kept until alpha reaches the mean of its decreases: its strength. But the splits below may be pruned
+earlier. Hence the pass from the leaves to the root: a split joins the strongest group of splits below it as long as
+that group is at least as strong as its own; the mean of the group is then the strength of the branch. Each group is
+joined once, so the pass takes nearly linear time, however large the tree.
 """
 
 import heapq
@@ -28,25 +28,25 @@ from weald.forest.forest import CATEGORICAL, Forest
 Mask = BoolArray
 Heap = list[tuple[int, int]]
 
-# Decreases are summed as integers, so that no order of addition matters. The largest has this many bits, or more where
-# the smallest would lose some of its own.
+# Decreases are summed as integers, so the order of addition does not matter. The largest has this many bits, or more if
+# the smallest would lose bits.
 SUM_BITS = 128
 DOUBLE_BITS = 53
-# Two means of fewer than 2^32 integers that differ at all do so by more than 2^-64.
+# Two different means of fewer than 2^32 integers differ by more than 2^-64.
 MEAN_BITS = 64
-# Class weights are added up in a table of nodes and classes, where it is at most so many times as large as the entries.
+# Class weights are summed in a table of nodes x classes if it is at most this many times as large as the entries.
 DENSE = 8
-SPLIT_FIELDS = ("feature", "threshold", "right", "flags", "decrease")  # what a leaf does not have
+SPLIT_FIELDS = ("feature", "threshold", "right", "flags", "decrease")  # fields that a leaf does not have
 
 
 # ------------------------------------------------------------------------------------------------------- strengths
 
 
 def link_strengths(forest: Forest) -> FloatArray:
-    """Say at which alpha each split goes, by node and in the user's units; -inf in leaves.
+    """Return the alpha at which each split is pruned, by node and in the user's units; -inf in leaves.
 
-    T_alpha keeps the splits that are stronger than alpha. No split is stronger than one above it, so they hang
-    together, and a greater alpha keeps fewer of them: the trees are nested.
+    T_alpha keeps the splits that are stronger than alpha. No split is stronger than one above it, so the kept splits
+    are connected, and a larger alpha keeps fewer of them: the subtrees are nested.
     """
     strengths = np.full(forest.n_nodes, -np.inf)
     for begin, end in zip(forest.tree_start[:-1].tolist(), forest.tree_start[1:].tolist(), strict=True):
@@ -56,13 +56,13 @@ def link_strengths(forest: Forest) -> FloatArray:
 
 
 def scale_decreases(forest: Forest, decreases: FloatArray) -> FloatArray:
-    """Bring decreases to the user's units: those of regression are kept in integers of the target."""
-    with np.errstate(over="ignore"):  # of huge targets they are infinite
+    """Convert decreases to the user's units: in regression they are stored in integer units of the target."""
+    with np.errstate(over="ignore"):  # with huge targets they overflow
         return np.ldexp(decreases, -2 * forest.target_exponent)
 
 
 def strengths_of_tree(feature: IntArray, right: IntArray, decrease: FloatArray) -> FloatArray:
-    """Say at which alpha each split of one tree goes, in the units of the decreases; nodes of feature -1 are leaves."""
+    """Return the alpha at which each split of one tree is pruned, in units of decreases; feature -1 marks leaves."""
     strengths = np.full(len(feature), -np.inf)
     splits = np.flatnonzero(feature >= 0).tolist()
     if not splits:
@@ -74,23 +74,23 @@ def strengths_of_tree(feature: IntArray, right: IntArray, decrease: FloatArray) 
     means = _mean_branches(splits, rights, [_shifted(d, shift) for d in decrease.tolist()])
     for node in splits:  # a node comes before its children
         for child in (node + 1, rights[node]):
-            means[child] = min(means[child], means[node])  # a branch goes with the one that it is part of
+            means[child] = min(means[child], means[node])  # a branch is pruned with the branch that contains it
     one = 1 << (shift + MEAN_BITS) if shift + MEAN_BITS > 0 else Fraction(1, 1 << -(shift + MEAN_BITS))
     strengths[splits] = [float(means[node] / one) for node in splits]  # rounded once
     return strengths
 
 
 def _shifted(number: float, shift: int) -> int:
-    """Return a number of at least 0 times 2^shift as an integer; the shift is large enough for all of its bits."""
+    """Return a nonnegative number times 2^shift as an integer; the shift is large enough for all of its bits."""
     mantissa, exponent = math.frexp(number)
     return int(math.ldexp(mantissa, DOUBLE_BITS)) << (exponent + shift - DOUBLE_BITS) if number else 0
 
 
 def _mean_branches(splits: list[int], rights: list[int], decreases: list[int]) -> list[int]:
-    """For each split the mean decrease, times 2^MEAN_BITS, of the branch below it at the moment when it goes."""
+    """For each split, the mean decrease, times 2^MEAN_BITS, of the branch below it when it is pruned."""
     means = [-1] * len(rights)
     totals, counts = decreases.copy(), [1] * len(rights)
-    below: dict[int, Heap] = {}  # of each group that has not been joined: the groups below it, strongest first
+    below: dict[int, Heap] = {}  # by group that is not joined yet: the groups below it, strongest first
     for node in reversed(splits):
         total, count = totals[node], 1
         heap = sorted((-means[child], child) for child in (node + 1, rights[node]) if child in below)
@@ -104,7 +104,7 @@ def _mean_branches(splits: list[int], rights: list[int], decreases: list[int]) -
 
 
 def _meld(one: Heap, other: Heap) -> Heap:
-    """Put the smaller heap into the larger one."""
+    """Merge the smaller heap into the larger one."""
     small, large = sorted((one, other), key=len)
     for entry in small:
         heapq.heappush(large, entry)
@@ -117,7 +117,7 @@ def _meld(one: Heap, other: Heap) -> Heap:
 def list_subtrees(forest: Forest, costs: dict[str, FloatArray]) -> dict[str, Array]:
     """List every T_alpha of a single tree, alpha ascending from 0.
 
-    `costs` holds, by name, what a unit of weight costs in each node if it is a leaf; each becomes a column.
+    `costs` has, by name, the cost per unit of weight of each node as a leaf; each becomes a column.
     """
     strengths = link_strengths(forest)
     splits = np.flatnonzero(forest.feature >= 0)
@@ -125,10 +125,10 @@ def list_subtrees(forest: Forest, costs: dict[str, FloatArray]) -> dict[str, Arr
     alphas = np.unique(np.maximum(0.0, np.append(strengths[splits], 0.0)))
     n_gone = np.searchsorted(strengths[going], alphas, side="right")
     subtrees: dict[str, Array] = {"alpha": alphas, "leaves": len(splits) + 1 - n_gone}
-    weight = np.ldexp(forest.weight, -np.frexp(forest.weight[0])[1])  # up to 1, and still exact
+    weight = np.ldexp(forest.weight, -np.frexp(forest.weight[0])[1])  # at most 1, and still exact
     for name, per_weight in costs.items():
         cost = weight * per_weight
-        raised = cost[going] - cost[going + 1] - cost[forest.right[going]]  # by taking a split away
+        raised = cost[going] - cost[going + 1] - cost[forest.right[going]]  # by removing a split
         at_start = cost[forest.feature < 0].sum()
         subtrees[name] = (at_start + np.append(0.0, np.cumsum(raised))[n_gone]) / (weight[0] or 1.0)
     return subtrees
@@ -140,9 +140,9 @@ def prune_forest(forest: Forest, alpha: float) -> Forest:
 
 
 def collapse(forest: Forest, kept: Mask) -> Forest:
-    """Make the forest in which only the splits `kept` are left; above a kept split all must be kept.
+    """Make the forest with only the splits `kept`; above a kept split all must be kept.
 
-    The nodes below a split that is gone are a stretch of the pre-order, right behind the leaf that takes its place.
+    The nodes below a removed split are consecutive in pre-order, directly behind the leaf that replaces it.
     """
     roots = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))
     cuts = np.flatnonzero(kept & (forest.feature >= 0))
@@ -150,7 +150,7 @@ def collapse(forest: Forest, kept: Mask) -> Forest:
     alive[forest.tree_start[:-1]] = True
     alive[cuts + 1] = True
     alive[roots[cuts] + forest.right[cuts]] = True
-    number = np.cumsum(alive) - 1  # of a node that is alive, or of the leaf that swallows it
+    number = np.cumsum(alive) - 1  # number of a kept node, or of the leaf that replaces it
     fields: dict[str, Array] = {name: np.zeros_like(getattr(forest, name)) for name in SPLIT_FIELDS}
     fields["feature"][:] = -1
     for name in SPLIT_FIELDS:
@@ -169,7 +169,7 @@ def collapse(forest: Forest, kept: Mask) -> Forest:
 
 
 def keep_sets(forest: Forest, cuts: IntArray) -> dict[str, Array]:
-    """Keep the sets of categories of some splits, which ascend."""
+    """Keep the category sets of some splits, which are ascending."""
     by_set = cuts[forest.flags[cuts] & CATEGORICAL != 0]
     sets = [forest.category_set(node) for node in by_set]
     return {
@@ -179,7 +179,7 @@ def keep_sets(forest: Forest, cuts: IntArray) -> dict[str, Array]:
 
 
 def merge_leaves(forest: Forest, number: IntArray, feature: IntArray) -> dict[str, Array]:
-    """Add up the class weights of the leaves that became one."""
+    """Sum the class weights of the leaves that became one."""
     owner = np.repeat(number[forest.feature < 0], np.diff(forest.leaf_start))
     key_of_entry = owner * forest.n_classes + forest.leaf_class
     if len(feature) * forest.n_classes <= DENSE * len(owner):

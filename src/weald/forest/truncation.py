@@ -1,12 +1,12 @@
-"""Truncation: the forest that tighter stopping rules would have grown, from one that is grown already.
+"""Truncation: the forest that tighter stopping rules would have grown, made from a grown forest.
 
     Limits             the stopping rules that only decide whether a split is used
     truncate_forest    the forest under tighter limits
     truncate_forests   the same for every forest of a multi-output model
     keep_splits        which splits of a forest the limits leave
 
-The split of a node depends on the rows of the node and on its path: on none of these limits. So growing with tighter
-limits makes the same splits and uses fewer of them. Growth comes first, pruning last, as in a fit.
+The split of a node depends on its rows and its path, but on none of these limits. So growing with tighter limits makes
+the same splits and uses fewer of them. Growth limits are applied first, pruning last, as in a fit.
 """
 
 import heapq
@@ -43,14 +43,14 @@ def truncate_forest(forest: Forest, limits: Limits) -> Forest:
 
 
 def truncate_forests(forests: Sequence[Forest], limits: Limits) -> tuple[Forest, ...]:
-    """Do so with the forests of all targets: their splits are the same."""
+    """Do so for the forests of all targets, which have the same splits."""
     kept = keep_splits(forests[0], limits)
     truncated = (collapse(forest, kept) for forest in forests)
     return tuple(prune_forest(forest, limits.ccp_alpha) if limits.ccp_alpha else forest for forest in truncated)
 
 
 def keep_splits(forest: Forest, limits: Limits) -> BoolArray:
-    """Say of each node whether it has a split that the limits of growth leave, and so have all nodes above it."""
+    """Return which nodes have a split that the growth limits keep; all nodes above such a node have one, too."""
     allowed = (forest.feature >= 0) & (forest.size >= limits.min_samples_split)
     if limits.min_impurity_decrease > 0:
         allowed &= ~(scale_decreases(forest, forest.decrease) < limits.min_impurity_decrease)
@@ -64,7 +64,7 @@ def keep_splits(forest: Forest, limits: Limits) -> BoolArray:
 
 
 def _keep_best_first(forest: Forest, allowed: BoolArray, right: IntArray, max_leaf_nodes: int) -> BoolArray:
-    """Keep the splits that best-first growth makes before a tree has so many leaves."""
+    """Keep the splits that best-first growth makes until a tree has this many leaves."""
     kept = np.zeros_like(allowed)
     n_splits = np.add.reduceat(allowed.astype(np.int64), forest.tree_start[:-1])
     for begin, end, n in zip(forest.tree_start[:-1].tolist(), forest.tree_start[1:].tolist(), n_splits, strict=True):
@@ -76,7 +76,7 @@ def _keep_best_first(forest: Forest, allowed: BoolArray, right: IntArray, max_le
 
 
 def first_splits(root: int, allowed: BoolArray, decrease: FloatArray, right: IntArray, n_splits: int) -> list[int]:
-    """List the first splits of best-first growth in order: the greatest decrease next, ties to the node made first."""
+    """List the first splits of best-first growth in order: the largest decrease first, ties by order of creation."""
     made = 0
     waiting = [(-decrease[root], made, root)] if allowed[root] else []
     found: list[int] = []

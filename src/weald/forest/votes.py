@@ -1,4 +1,4 @@
-"""What trees say of rows, averaged over trees."""
+"""Averaging the predictions of trees."""
 
 import dataclasses
 from collections.abc import Callable
@@ -8,15 +8,15 @@ import numpy as np
 from weald.data.types import FloatArray, IntArray
 from weald.forest.forest import Forest
 
-# Adds up what the trees of a forest, made smaller by 2^room, say of each row; also how many of them said something.
+# Sums the predictions of trees, scaled down by 2^room, for each row; also returns the number of trees that predict it.
 AddUp = Callable[[Forest, int], tuple[FloatArray, int | IntArray]]
 
 
 def average(forest: Forest, add_up: AddUp) -> FloatArray:
-    """Average what trees say of each row; NaN where none says anything.
+    """Average the predictions of trees for each row; NaN if no tree predicts it.
 
-    Sums of huge numbers may overflow where their mean does not: those are added up on a scale that leaves room. Others
-    are not, so what is said of a row does not depend on the rows beside it.
+    Sums of huge numbers may overflow although their mean does not: those are summed on a smaller scale. Other rows are
+    not, so the prediction of a row does not depend on the other rows.
     """
     sums, n_trees = add_up(forest, 0)
     fits = np.isfinite(sums)
@@ -26,7 +26,8 @@ def average(forest: Forest, add_up: AddUp) -> FloatArray:
     room = forest.n_trees.bit_length()
     small = dataclasses.replace(forest, value=np.ldexp(forest.value, -room))
     sums, n_trees = add_up(small, room)
-    with np.errstate(over="ignore"):  # the mean of the largest numbers may be rounded up; it must stay among them
+    # The mean of the largest numbers may be rounded up to infinity; it must stay finite
+    with np.errstate(over="ignore"):
         of_huge = np.ldexp(_divide(sums, n_trees), room).clip(forest.value.min(), forest.value.max())
     return np.where(fits, averages, of_huge)
 

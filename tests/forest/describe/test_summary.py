@@ -107,7 +107,7 @@ def test_any_tree_of_a_forest_can_be_sketched():
     for number, tree in enumerate(forest.estimators_):
         ours, its = sketch_tree(forest, tree=number), sketch_tree(tree)
         assert (ours.question, ours.tally) == (its.question, its.tally)
-    with pytest.raises(weald.ParameterError, match="tree=3 is not there: the forest has trees 0 to 2"):
+    with pytest.raises(weald.ParameterError, match="tree=3 does not exist: the forest has trees 0 to 2"):
         sketch_tree(forest, tree=3)
 
 

@@ -1,14 +1,14 @@
-"""Splits in words: the one place where a cut of a node becomes a sentence.
+"""Splits as text: the only module that turns a split into words.
 
-    format_number          a number, short enough to be read
-    format_labels          a set of categories, short enough to be read
+    format_number          a number with few digits
+    format_labels          a set of categories, shortened
     Names                  the user's names of features and classes
-    SplitCondition         what a node asks of a row; its words for both sides
-    describe_predictions   what nodes say of their rows
+    SplitCondition         the condition of a split, as text for both sides
+    describe_predictions   the predictions of nodes as text
 
-Texts, rules, explanations and pictures all ask here, so they all say the same.
+Texts, rules, explanations and plots all use this module, so their wording is the same.
 
-Missing values go to the heavier side unless the words say otherwise: that is the rule where a node saw none.
+Missing values go to the heavier side unless the text says otherwise: that is the rule if a node saw none in training.
 """
 
 import math
@@ -25,11 +25,11 @@ from weald.errors import DataError, shown
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
 
 SIDES = ("left", "right")
-MOST_LABELS = 8  # of a set of categories, that are said one by one
+MOST_LABELS = 8  # of a set of categories that are listed
 
 
 def format_number(number: float) -> str:
-    """Write a number with four digits or more, and never without its whole part.
+    """Write a number with at least four digits, and always with its whole part.
 
     Examples
     --------
@@ -47,14 +47,14 @@ def format_number(number: float) -> str:
 
 
 def format_value(value: float, labels: Array | None, time: str | None) -> str:
-    """Write a value of a feature: a number, a date, or the label of an ordered category, which is a number from 0."""
+    """Write a value of a feature: a number, a date, or the label of an ordered category, which is a code from 0."""
     if not math.isfinite(value) or (labels is None and time is None):
         return format_number(value)
     return str(labels[math.floor(value)]) if labels is not None else format_time(value, time or "")
 
 
 def format_labels(labels: Sequence[object]) -> str:
-    """Write the labels of a set; of a long one only the first.
+    """Write the labels of a set; only the first ones of a large set.
 
     Examples
     --------
@@ -62,15 +62,15 @@ def format_labels(labels: Sequence[object]) -> str:
     >>> format_labels(["red", "blue"])
     '{red, blue}'
     >>> format_labels(range(100))
-    '{0, 1, 2, 3, 4, 5, 6, … 100 in all}'
+    '{0, 1, 2, 3, 4, 5, 6, … 100 in total}'
     """
     if len(labels) <= MOST_LABELS:
         return "{" + ", ".join(map(str, labels)) + "}"
-    return "{" + ", ".join(map(str, labels[: MOST_LABELS - 1])) + f", … {len(labels)} in all}}"
+    return "{" + ", ".join(map(str, labels[: MOST_LABELS - 1])) + f", … {len(labels)} in total}}"
 
 
 class NamedModel(Protocol):
-    """A fitted model as far as names go; those of features and classes are there if it knows them."""
+    """A fitted model with names of features and classes, if it has any."""
 
     n_features_in_: int
     categories_: Sequence[Array | None]
@@ -83,7 +83,7 @@ class DescribedModel(NamedModel, Protocol):
 
 
 class NodeArrays(Protocol):
-    """What a fitted tree derives from its nodes, with scikit-learn's names."""
+    """Arrays derived from the nodes of a fitted tree, with scikit-learn's names."""
 
     @property
     def value(self) -> FloatArray:
@@ -99,7 +99,7 @@ class NodeArrays(Protocol):
 
 
 class GrownWith(Protocol):
-    """How a tree was grown."""
+    """Parameters of growing that descriptions need."""
 
     @property
     def monotonic(self) -> Sequence[int]:
@@ -107,7 +107,7 @@ class GrownWith(Protocol):
 
 
 class FittedTree(Protocol):
-    """A fitted single tree as far as describing it goes."""
+    """What descriptions need of a fitted single tree."""
 
     forest_: Forest
     tree_: NodeArrays
@@ -116,10 +116,10 @@ class FittedTree(Protocol):
 
 @dataclass(frozen=True)
 class Names:
-    """The user's names of things."""
+    """Names of features and classes, and labels of categories."""
 
     features: list[str]
-    classes: Array | None  # labels by class number; None: regression
+    classes: Array | None  # labels by class code; None: regression
     categories: Sequence[Array | None] = field(default_factory=list)  # labels by feature; None: numbers
     times: Mapping[int, str] = field(default_factory=dict)  # features that are dates or durations, in days
 
@@ -127,7 +127,7 @@ class Names:
     def of(
         cls, model: NamedModel, features: Sequence[str] | None = None, classes: Sequence[object] | None = None
     ) -> Self:
-        """Take the names that are given, else those that a fitted model knows, else x0, x1 ..."""
+        """Return the given names, else those of a fitted model, else x0, x1 ..."""
         n_features = model.n_features_in_
         known = getattr(model, "feature_names_in_", None)
         names = [f"x{f}" for f in range(n_features)] if known is None else [str(name) for name in known]
@@ -141,13 +141,13 @@ class Names:
 
 
 def _list_names(given: object, parameter: str, n: int, things: str) -> list[object]:
-    """Read names that the user gives."""
+    """Read names given by the user."""
     if isinstance(given, str | bytes) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) != 1:
         raise DataError(f"{parameter} is {shown(given)}, not a list. Give a name for each of the {n} {things}.")
     names = list(given)
     if any(isinstance(name, list | tuple | dict | np.ndarray) for name in names):
         raise DataError(
-            f"{parameter} is {shown(given)}, which holds lists. Give one name for each of the {n} {things}."
+            f"{parameter} is {shown(given)}, which contains lists. Give one name for each of the {n} {things}."
         )
     if len(names) != n:
         raise DataError(f"{parameter} has {len(names)} names for {n} {things}. Give one for each.")
@@ -155,15 +155,15 @@ def _list_names(given: object, parameter: str, n: int, things: str) -> list[obje
 
 
 class SplitCondition(NamedTuple):
-    """What a node asks of a row. Rows for which `left` is true go left."""
+    """The condition of a split. Rows for which `left` is true go left."""
 
     feature: int
     name: str
-    threshold: float  # +inf: is there a value at all?
+    threshold: float  # +inf: tests only whether the value is missing
     missing_left: bool
-    missing_said: bool  # missing values do not go to the heavier side: it must be said
-    labels: Array | None = None  # of a feature of categories, by their numbers
-    listed: tuple[int, ...] | None = None  # the set of a split of categories; None: a cut of numbers
+    missing_said: bool  # missing values do not go to the heavier side, so the text mentions them
+    labels: Array | None = None  # of a categorical feature, by code
+    listed: tuple[int, ...] | None = None  # the set of a categorical split; None: a numeric split
     others_left: bool = False  # the set goes right, all others left
     time: str | None = None  # the feature is dates or durations, in days
 
@@ -174,16 +174,16 @@ class SplitCondition(NamedTuple):
 
     @property
     def named(self) -> list[Label] | None:
-        """Labels of the categories that the words name; None where no categories are divided."""
+        """Labels of the categories named in the text; None for numeric splits."""
         return None if self.listed is None or self.labels is None else self.labels[list(self.listed)].tolist()
 
     @property
     def words(self) -> str:
-        """What a row is asked; where missing values go is not said."""
+        """The condition as text, without the side of missing values."""
         return f"{self.name} is present" if self.tests_for_missing else f"{self.name} {self._condition(left=True)}"
 
     def _condition(self, *, left: bool) -> str:
-        """Say what must hold of a value that is there."""
+        """Describe the condition for a value that is not missing."""
         if self.listed is not None and self.labels is not None:
             labels, inside = self.labels[list(self.listed)].tolist(), left != self.others_left
             if len(labels) == 1:
@@ -192,17 +192,17 @@ class SplitCondition(NamedTuple):
         return f"{'≤' if left else '>'} {self._describe_bound()}"
 
     def _describe_bound(self) -> str:
-        """Say the last value that goes left."""
+        """Describe the last value that goes left."""
         return format_value(self.threshold, self.labels, self.time)
 
     @property
     def left(self) -> str:
-        """The condition under which a row goes left, in words."""
+        """The condition under which a row goes left, as text."""
         return self._with_missing(self.words, here=self.missing_left)
 
     @property
     def right(self) -> str:
-        """The condition under which a row goes right, in words."""
+        """The condition under which a row goes right, as text."""
         if self.tests_for_missing:
             return f"{self.name} is missing"
         return self._with_missing(f"{self.name} {self._condition(left=False)}", here=not self.missing_left)
@@ -211,7 +211,7 @@ class SplitCondition(NamedTuple):
         return f"{words} or missing" if here and self.missing_said and not self.tests_for_missing else words
 
     def describe_value(self, value: float, *, left: bool) -> str:
-        """Say how a row answers, and so goes left or right."""
+        """Describe a row's value and its side of the split."""
         if value != value:
             return f"{self.name} is missing"
         said = format_value(value, self.labels, self.time)
@@ -226,7 +226,7 @@ class SplitCondition(NamedTuple):
 def questions(
     forest: Forest, names: Names, nodes: Sequence[int] | IntArray | None = None
 ) -> list[SplitCondition | None]:
-    """Put the splits of a tree's nodes into words, of all or of some; None in leaves."""
+    """Describe the splits of some or all nodes of a tree as text; None in leaves."""
     at = np.arange(forest.n_nodes) if nodes is None else np.asarray(nodes, dtype=np.int64)
     feature = forest.feature[at]
     left, right = np.minimum(at + 1, forest.n_nodes - 1), forest.right[at]
@@ -243,7 +243,7 @@ def questions(
 
 
 def _with_labels(forest: Forest, names: Names, node: int, question: SplitCondition) -> SplitCondition:
-    """Let a question about categories know their labels, and its set."""
+    """Add the labels and the set to the condition of a categorical split."""
     labels = names.categories[question.feature]
     if not forest.flags[node] & CATEGORICAL:
         return question._replace(labels=labels)
@@ -253,7 +253,7 @@ def _with_labels(forest: Forest, names: Names, node: int, question: SplitConditi
 
 
 def describe_predictions(model: FittedTree, names: Names, nodes: Sequence[int] | IntArray) -> list[str]:
-    """Put into words what nodes of a tree say, or would say as leaves, and of how many rows."""
+    """Describe the predictions of nodes of a tree, as leaves, and their numbers of rows."""
     forest = model.forest_
     at = np.asarray(nodes, dtype=np.int64)
     sizes = forest.size[at].tolist()
@@ -263,7 +263,7 @@ def describe_predictions(model: FittedTree, names: Names, nodes: Sequence[int] |
     shares = model.tree_.value[at, 0, :]
     labels = names.classes[shares.argmax(axis=1)].tolist()
     largest = shares.max(axis=1).tolist()
-    if np.array_equal(forest.weight, forest.size):  # else there are weights, and shares are not of rows
+    if np.array_equal(forest.weight, forest.size):  # else there are weights, and fractions are not of rows
         return [f"{k} ({round(p * n)} of {n} rows)" for k, p, n in zip(labels, largest, sizes, strict=True)]
     return [f"{k} ({p:.0%} of {n} rows)" for k, p, n in zip(labels, largest, sizes, strict=True)]
 

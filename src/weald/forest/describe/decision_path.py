@@ -1,4 +1,4 @@
-"""The path of one row through a tree, in words."""
+"""The path of one row through a tree, as text."""
 
 from dataclasses import dataclass
 
@@ -13,25 +13,25 @@ from weald.forest.forest import Forest
 
 @dataclass(frozen=True)
 class PathStep:
-    """A question on the path of a row, and where its answer led."""
+    """A split on the path of a row, and the side that the row goes to."""
 
     node: int
     feature: str
     value: float  # of the row
-    words: str  # the row's answer
+    words: str  # the row's value and condition
     side: str  # "left" or "right"
-    to: int  # the node that it led to
-    prediction: str  # of that node, in words
+    to: int  # the next node
+    prediction: str  # the prediction of that node, as text
 
 
 @dataclass(frozen=True, repr=False)
 class RowExplanation:
-    """Why a tree says what it says of a row. Printed, it is the path in words."""
+    """Explanation of the prediction for a row. Printed, it is the path as text."""
 
-    start: str  # what the root says
+    start: str  # prediction of the root
     steps: tuple[PathStep, ...]
     leaf: int
-    value: FloatArray | float  # shares of the classes, or the mean
+    value: FloatArray | float  # class probabilities, or the mean
     prediction: Label  # the label, or the mean
 
     def __repr__(self) -> str:

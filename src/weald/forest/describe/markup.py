@@ -1,11 +1,11 @@
-"""HTML and SVG, made so that text stays text.
+"""HTML and SVG with escaped text.
 
     Markup   text that is HTML already; everything else is escaped
-    legible  text that can be shown: what is no character is replaced
+    legible  text with unprintable characters replaced
     tag      an element with attributes and content
-    join     several pieces as one
+    join     concatenates pieces
 
-Names and labels come from the user's table and may be anything. Only `tag` makes markup, so they cannot.
+Names and labels come from the user's table and may contain anything. Only `tag` creates markup, so they cannot.
 """
 
 from html import escape
@@ -20,7 +20,7 @@ class Markup(str):
 
 
 def legible(text: str) -> str:
-    """Replace what cannot be shown or would change the text around it: control signs, half characters."""
+    """Replace characters that cannot be shown or would affect other text: control characters, half characters."""
     printable = "".join(c if c.isprintable() or c == " " else "�" for c in text)
     return printable.encode("utf-8", "replace").decode("utf-8")
 
@@ -31,7 +31,7 @@ def safe(text: str) -> str:
 
 
 def join(*pieces: str, between: str = "") -> Markup:
-    """Make one piece of several."""
+    """Concatenate pieces."""
     return Markup(between.join(safe(piece) for piece in pieces))
 
 
@@ -41,9 +41,9 @@ def tag(name: str, /, *content: str, **attributes: object) -> Markup:
     Parameters
     ----------
     name : str
-        What it is.
+        The name of the element.
     *content : str or Markup
-        What is in it; text is escaped.
+        The content; text is escaped.
     **attributes
         `class_` is class, `aria_label` is aria-label. None and False are left out, True has no value.
 

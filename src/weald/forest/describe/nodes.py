@@ -1,8 +1,8 @@
-"""What is inside a tree: its nodes as a table, its errors, and the methods by which a tree is asked for them.
+"""The nodes of a tree as a table, and errors of a tree.
 
 list_nodes        all nodes, one row each, as columns
-total_impurity    the impurity that is left in the leaves
-training_error    the error on the tree's own rows
+total_impurity    the mean impurity of the leaves
+training_error    the error on the tree's training rows
 """
 
 import numpy as np
@@ -47,7 +47,7 @@ def list_nodes(model: FittedTree, names: Names) -> dict[str, Array | list[Label]
 
 
 def _node_predictions(model: FittedTree, names: Names) -> tuple[FloatArray, Array]:
-    """What each node says, or would say if it were a leaf: shares and class, or the mean."""
+    """The prediction of each node as a leaf: probabilities and class, or the mean."""
     if names.classes is None:
         return model.forest_.value, model.forest_.value
     shares: FloatArray = model.tree_.value[:, 0, :]
@@ -56,7 +56,7 @@ def _node_predictions(model: FittedTree, names: Names) -> tuple[FloatArray, Arra
 
 
 def parents(forest: Forest) -> IntArray:
-    """Number of each node's parent inside its tree; -1 for the root. The forest has one tree."""
+    """Number of each node's parent within its tree; -1 for the root. The forest has one tree."""
     found = np.full(forest.n_nodes, NONE, dtype=np.int64)
     split = np.flatnonzero(forest.feature >= 0)
     found[split + 1] = split
@@ -65,10 +65,10 @@ def parents(forest: Forest) -> IntArray:
 
 
 def errors(model: FittedTree) -> FloatArray:
-    """The error of each node if it were a leaf: share of other classes than it says, or mean squared error.
+    """The error of each node as a leaf: misclassification rate, or mean squared error.
 
-    NaN in a regression tree with monotonic features: its nodes may say something else than their means, which are not
-    kept.
+    NaN in a regression tree with monotonic constraints: the predictions of its nodes may differ from their means, which
+    are not stored.
     """
     forest = model.forest_
     if forest.task is Task.CLASSIFICATION:
@@ -77,32 +77,33 @@ def errors(model: FittedTree) -> FloatArray:
 
 
 def _total_weight(forest: Forest) -> float:
-    """Weight of the root; 1 where the bag is empty, so that nothing is divided by 0."""
+    """Weight of the root; 1 if the bag is empty, to avoid a division by 0."""
     return float(forest.weight[0]) or 1.0
 
 
 def _wrong(model: FittedTree) -> FloatArray:
-    """Weight of the rows of each node that are not of the class that it says."""
+    """Weight of the rows of each node that are not of its class."""
     said = model.tree_.value[:, 0, :].argmax(axis=1)
     wrong: FloatArray = model.forest_.weight - model.forest_.class_weights()[np.arange(len(said)), said]
     return wrong
 
 
 def total_impurity(model: FittedTree) -> float:
-    """Average the impurity of the leaves by their share of the weight."""
+    """Return the mean impurity of the leaves, by weight."""
     forest = model.forest_
     leaf = forest.feature < 0
     return float((forest.weight[leaf] / _total_weight(forest)) @ model.tree_.impurity[leaf])
 
 
 def training_error(model: FittedTree) -> float:
-    """Share of wrong classes by weight, or mean squared error, of the rows that the tree was grown from."""
+    """Misclassification rate by weight, or mean squared error, on the training rows of the tree."""
     forest = model.forest_
     if forest.task is Task.REGRESSION:
         if any(model.growth_.monotonic):
             raise ParameterError(
-                "A regression tree with monotonic_cst does not know its training error: its leaves may say something "
-                "else than their means, which are not kept. Give the rows: mean_squared_error(y, tree.predict(X))."
+                "The training error of a regression tree with monotonic_cst is unknown: predictions of its leaves may "
+                "differ from their means, which are not stored. Compute it from the rows: mean_squared_error(y, "
+                "tree.predict(X))."
             )
         return total_impurity(model)
     return float(_wrong(model)[forest.feature < 0].sum() / _total_weight(forest))

@@ -1,7 +1,7 @@
-"""Leaves as regions: the boxes into which a tree divides the space of features.
+"""Leaves as regions: the boxes into which a tree divides the feature space.
 
-Interval        what a path says of one feature
-Region          a leaf: its intervals, and what it says
+Interval        the condition of a path on one feature
+Region          a leaf: its intervals, and its prediction
 list_regions    the regions of all leaves
 list_rules      the same as sentences
 """
@@ -30,19 +30,19 @@ from weald.forest.forest import Forest
 
 @dataclass(frozen=True)
 class Interval:
-    """Values of one feature that lead to a leaf: low < x <= high; and missing ones, or not."""
+    """Values of one feature that lead to a leaf: low < x <= high; and whether missing values do."""
 
     name: str
     low: float = -math.inf
     high: float = math.inf
-    missing: bool = True  # do missing values get here?
-    missing_said: bool = False  # they took a side that is not the heavier one
-    labels: Array | None = None  # of categories, by their numbers
+    missing: bool = True  # whether missing values lead here
+    missing_said: bool = False  # they went to the lighter side, so the text mentions them
+    labels: Array | None = None  # of categories, by code
     inside: frozenset[int] | None = None  # the categories that lead here; None: all, or numbers
     time: str | None = None  # the feature is dates or durations, in days
 
     def narrow(self, question: SplitCondition, *, left: bool) -> "Interval":
-        """Take one side of a question."""
+        """Restrict the interval to one side of a split."""
         here = self.missing and question.missing_left == left
         said = self.missing_said or question.missing_said
         if question.listed is not None and question.labels is not None:
@@ -56,7 +56,7 @@ class Interval:
 
     @cached_property
     def words(self) -> str:
-        """Say it: once, for all the leaves below."""
+        """Return the condition as text, one for all splits on the feature."""
         if self.low == math.inf:
             return f"{self.name} is missing"
         if self.inside is not None:
@@ -73,7 +73,7 @@ class Interval:
         return format_value(bound, self.labels, self.time)
 
     def _describe_set(self) -> str:
-        """Say which categories lead here."""
+        """Describe the categories that lead here."""
         assert self.labels is not None and self.inside is not None  # noqa: S101, PT018  (for the type checker)
         if not self.inside:
             return f"{self.name} is missing"
@@ -84,7 +84,7 @@ class Interval:
         return f"{said} or missing" if self.missing and self.missing_said else said
 
     def contains(self, values: FloatArray) -> BoolArray:
-        """Say which values lead here; categories are given by their numbers."""
+        """Return which values lead here; categories are given as codes."""
         if self.inside is not None:
             return np.where(np.isnan(values), self.missing, np.isin(values, list(self.inside)))
         inside: BoolArray = (values > self.low) & (values <= self.high)
@@ -95,19 +95,19 @@ class Interval:
 
 @dataclass(frozen=True)
 class Region:
-    """A leaf: the rows that get there, and what it says of them.
+    """A leaf: the rows that reach it, and its prediction.
 
-    Printed, it is a rule: if this and that, then so.
+    Printed, it is an if-then rule.
     """
 
     leaf: int  # number of the node
-    intervals: dict[int, Interval]  # by number of the feature; those that are not cut on the path are left out
+    intervals: dict[int, Interval]  # by number of the feature; features without a split on the path are left out
     samples: int
     share: float  # of the weight of all rows
     impurity: float
-    value: FloatArray | float  # shares of the classes, or the mean
+    value: FloatArray | float  # class probabilities, or the mean
     prediction: Label  # the label, or the mean
-    answer: str  # what the leaf says, in words
+    answer: str  # the prediction of the leaf, as text
     n_features: int
 
     @property
@@ -128,11 +128,11 @@ class Region:
 
     @property
     def conditions(self) -> list[str]:
-        """What must hold of a row, in words; one condition for each feature that was cut."""
+        """The conditions on a row, as text; one for each feature with a split on the path."""
         return [interval.words for interval in self.intervals.values()]
 
     def contains(self, X: npt.ArrayLike) -> BoolArray:
-        """Say which rows of an array of numbers are inside."""
+        """Return which rows of an array of numbers are inside."""
         rows = np.asarray(X, dtype=np.float64)
         inside = np.ones(len(rows), dtype=np.bool_)
         for feature, interval in self.intervals.items():
@@ -144,7 +144,7 @@ class Region:
 
 
 def format_rule(intervals: dict[int, Interval], answer: str) -> str:
-    """Say what a leaf says, and when."""
+    """Format a leaf as a rule."""
     if not intervals:
         return f"always: {answer}"
     return f"if {' and '.join([interval.words for interval in intervals.values()])}: {answer}"
@@ -154,12 +154,12 @@ SAID = ("samples", "share", "impurity", "value", "prediction")
 
 
 def _plain(value: Label) -> Label:
-    """Turn NumPy's scalars into Python's."""
+    """Convert NumPy's scalars to Python's."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def walk_leaves(forest: Forest, names: Names) -> Iterator[tuple[int, dict[int, Interval]]]:
-    """Go to all leaves, in pre-order, with what their paths say of each feature."""
+    """Iterate over all leaves in pre-order, with the intervals of their paths."""
     asked, right = questions(forest, names), forest.right.tolist()
     waiting: list[tuple[int, dict[int, Interval]]] = [(0, {})]
     while waiting:
@@ -184,11 +184,11 @@ def list_regions(model: FittedTree, names: Names) -> list[Region]:
 
 
 def list_rules(model: FittedTree, names: Names) -> list[str]:
-    """Say the regions of all leaves, in pre-order."""
+    """Format the regions of all leaves as rules, in pre-order."""
     leaves = zip(walk_leaves(model.forest_, names), _answers(model, names), strict=True)
     return [format_rule(intervals, answer) for (_, intervals), answer in leaves]
 
 
 def _answers(model: FittedTree, names: Names) -> list[str]:
-    """What the leaves say, in pre-order."""
+    """The predictions of the leaves as text, in pre-order."""
     return list(describe_predictions(model, names, np.flatnonzero(model.forest_.feature < 0)))

@@ -1,8 +1,8 @@
-"""A tree in words and numbers, ready to be drawn: what each node asks, says and gets wrong.
+"""The data of a tree plot: split conditions, predictions and errors of nodes.
 
     sketch_tree    a fitted model -> Sketch, with all nodes or with the largest
 
-Only nodes that are shown are put into words, so a tree of any size can be looked at.
+Only nodes that are shown are described, so a tree of any size can be shown.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from weald.errors import ParameterError
 from weald.forest.describe.conditions import DescribedModel, Names, format_number, questions
 from weald.forest.forest import Forest
 
-OVERVIEW = 6  # how deep a tree is shown that is too large to be shown whole
+OVERVIEW = 6  # depth shown of a tree that is too large to be shown as a whole
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,15 @@ class Sketch:
     feature: IntArray  # -1 in leaves
     threshold: FloatArray
     size: IntArray
-    question: list[str]  # what sends rows left; empty in leaves
-    otherwise: list[str]  # what sends them right
-    answer: list[str]  # the class or mean that the node would say
-    tally: list[str]  # errors of all, or how many
+    question: list[str]  # condition for going left; empty in leaves
+    otherwise: list[str]  # condition for going right
+    answer: list[str]  # the class or mean of the node
+    tally: list[str]  # number of errors, or of rows
     probabilities: FloatArray | None  # of the classes; None in regression
     mean: FloatArray | None  # of the target, with its standard deviation; None in classification
     deviation: FloatArray | None
-    error: FloatArray | None  # share of the rows that are not of the node's class
-    hidden: IntArray  # how many nodes below are not shown
+    error: FloatArray | None  # fraction of the rows that are not of the node's class
+    hidden: IntArray  # number of nodes below that are not shown
 
     labels: list[str]  # of the classes
     n_nodes: int  # of the whole tree
@@ -49,17 +49,17 @@ class Sketch:
 
     @property
     def is_leaf(self) -> BoolArray:
-        """Where the tree itself ends."""
+        """Leaves of the tree itself."""
         return self.feature < 0
 
     @property
     def is_open(self) -> BoolArray:
-        """Where children are shown."""
+        """Nodes whose children are shown."""
         return self.left >= 0
 
 
 class _NodePredictions(TypedDict):
-    """What nodes say: the fields of `Sketch` that depend on the task."""
+    """Predictions of nodes: the fields of `Sketch` that depend on the task."""
 
     answer: list[str]
     tally: list[str]
@@ -78,19 +78,19 @@ def sketch_tree(
     max_depth: int | str | None = None,
     max_nodes: int | None = None,
 ) -> Sketch:
-    """Put a tree into words.
+    """Describe a tree for plotting.
 
     Parameters
     ----------
     model : fitted tree or forest
     tree : int, default=0
-        Which tree of a forest.
+        Number of the tree in a forest.
     feature_names, class_names : sequence of str or None, default=None
-        None: the names that the model knows.
+        None: the names of the fit.
     max_depth : int, "auto" or None, default=None
         Nodes below this depth are left out. "auto": `OVERVIEW` if there are more than `max_nodes`, else no limit.
     max_nodes : int or None, default=None
-        At most so many nodes, those with the most rows.
+        Maximum number of nodes: those with the most rows are shown.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def sketch_tree(
 
 
 def _whole(name: str, value: object) -> int | None:
-    """Refuse limits that are no whole numbers."""
+    """Refuse limits that are not whole numbers."""
     if value is None:
         return None
     if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0:
@@ -144,22 +144,22 @@ def _whole(name: str, value: object) -> int | None:
 
 
 def one_tree(model: DescribedModel, tree: int) -> Forest:
-    """Take one tree of a fitted model."""
+    """Return one tree of a fitted model."""
     check_is_fitted(model, "forest_")
     forest = model.forest_
     if forest.n_trees == 1 and tree == 0:
         return forest
     if not 0 <= tree < forest.n_trees:
-        raise ParameterError(f"tree={tree} is not there: the forest has trees 0 to {forest.n_trees - 1}.")
+        raise ParameterError(f"tree={tree} does not exist: the forest has trees 0 to {forest.n_trees - 1}.")
     return forest.take([tree])
 
 
 def _choose_nodes(
     forest: Forest, depth: IntArray, max_depth: int | None, max_nodes: int | None
 ) -> tuple[IntArray, IntArray]:
-    """Choose nodes to show; also say of each node how many of those below it are not shown.
+    """Choose nodes to show; also return the number of nodes below each that are not shown.
 
-    Cuts are opened in the order of their size. A node is larger than its children, so it is opened before them.
+    Splits are opened in the order of their size. A node is larger than its children, so it is opened before them.
     """
     cuts = np.flatnonzero(forest.feature >= 0)
     opened = cuts if max_depth is None else cuts[depth[cuts] < max_depth]
@@ -184,7 +184,7 @@ def _count_below(forest: Forest, depth: IntArray) -> IntArray:
 
 
 def _predict_classes(forest: Forest, shown: IntArray, labels: list[str]) -> _NodePredictions:
-    """Say the class of each node, and how many rows are of another one."""
+    """Describe the class of each node, and the number of rows of other classes."""
     weights = forest.class_weights()
     size = forest.size.astype(np.float64)
     counted = bool((weights[0] >= 0).all() and (weights.sum(axis=1) == size).all())
@@ -196,7 +196,7 @@ def _predict_classes(forest: Forest, shown: IntArray, labels: list[str]) -> _Nod
     if counted:
         wrong = size - weights.max(axis=1)
         tally = [f"{int(w)}/{int(n)}" for w, n in zip(wrong, size, strict=True)]
-    else:  # weights that are not counts: errors are a share of the weight
+    else:  # weights that are not counts: errors are a fraction of the weight
         tally = [f"{e:.0%} of {int(n)}" for e, n in zip(error, size, strict=True)]
     return {
         "answer": [labels[k] if w > 0 else "no vote" for k, w in zip(winner, total[:, 0], strict=True)],
@@ -209,7 +209,7 @@ def _predict_classes(forest: Forest, shown: IntArray, labels: list[str]) -> _Nod
 
 
 def _predict_means(forest: Forest, shown: IntArray) -> _NodePredictions:
-    """Say the mean of each node and how far its rows stray from it."""
+    """Describe the mean and standard deviation of each node."""
     mean, deviation = forest.value[shown], np.sqrt(forest.impurity[shown])
     return {
         "answer": [format_number(m) for m in mean],

@@ -1,4 +1,4 @@
-"""A tree as text: a line for each node, questions with their answers below them."""
+"""A tree as text: one line per node, with the two sides of a split below it."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ GAPS = ("│  ", "   ")
 
 
 def write_text(model: FittedTree, names: Names, max_depth: int | None) -> str:
-    """Write a tree down to some depth; where it goes on, say how much was left out."""
+    """Write a tree down to some depth, with the number of nodes left out below."""
     return "\n".join(_lines(model, names, max_depth))
 
 
@@ -41,14 +41,14 @@ def _lines(model: FittedTree, names: Names, max_depth: int | None) -> Iterator[s
 
 
 def _labels(question: SplitCondition) -> tuple[str, str]:
-    """Name the two answers, and where missing values go if it must be said."""
+    """Label the two sides, with the side of missing values if it must be mentioned."""
     if not question.missing_said or question.tests_for_missing:
         return "yes: ", "no: "
     return ("yes or missing: ", "no: ") if question.missing_left else ("yes: ", "no or missing: ")
 
 
 def count_below(forest: Forest) -> IntArray:
-    """Count the nodes below each node of a single tree: its stretch of the pre-order."""
+    """Count the nodes below each node of a single tree: they are consecutive in pre-order."""
     end = np.arange(1, forest.n_nodes + 1)
     rights = forest.right.tolist()
     ends = end.tolist()
