@@ -3,7 +3,7 @@
     python docs/tools_table.py            # runs every tool, prints the table
     python docs/tools_table.py --write    # and writes it into docs/export.md
 
-It needs the tools: `pip install "weald[tools]"`, into an environment of its own. A call counts as right if it answers
+It needs the tools: `pip install '.[tools]'`, into an environment of its own. A call counts as right if it answers
 what weald predicts, where the tool predicts at all.
 """
 
