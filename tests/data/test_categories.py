@@ -230,7 +230,7 @@ def test_the_default_penalty_is_that_of_searched_cuts_for_one_target(target):
 @pytest.mark.parametrize("engine", ["native", "reference"])
 @pytest.mark.parametrize("kind", ["forest", "tree", "extra"])
 def test_columns_with_few_rows_per_category_are_cut_in_sorted_order(kind, engine, target):
-    """As an ordered categorical is, where there are fewer than 20 rows for each of more than 10 categories."""
+    """As an ordered categorical is, where there are fewer than 40 rows for each of more than 10 categories."""
     names = np.array([f"name {i:02}" for i in RNG.permutation(np.arange(N) % 30)])
     models = {
         "forest": lambda: make_forest(target, engine=engine),
@@ -259,7 +259,7 @@ def test_the_limit_of_categories_counts_copies(target, weight):
     X, y = pd.DataFrame({"name": [f"name {i:02}" for i in np.arange(N) % 12], "x": SIZE}), TARGETS[target]
     model = make_forest(target).fit(X, y, sample_weight=np.full(N, float(weight)))
     copies = make_forest(target).fit(pd.concat([X] * weight), np.tile(y, weight))
-    assert model.growth_.max_categories == copies.growth_.max_categories == max(10, N * weight // 20)
+    assert model.growth_.max_categories == copies.growth_.max_categories == max(10, N * weight // 40)
     assert model.forest_.fingerprint() == copies.forest_.fingerprint()
 
 

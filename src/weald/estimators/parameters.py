@@ -191,7 +191,7 @@ class ColumnParams(TypedDict, total=False):
             "Penalty for each category beyond two when a categorical feature is compared with others, in units of the "
             "gain that meaningless labels would have; columns of up to 10 categories are free. 0.0: no penalty. "
             '"auto": 2.5, or 0.0 with several targets and where cuts are random; columns with more than 10 categories '
-            "and fewer than 20 rows per category are split in the order of the categories, like numbers.",
+            "and fewer than 40 rows per category are split in the order of the categories, like numbers.",
         ),
     ]
     missing: Annotated[
