@@ -69,20 +69,20 @@ NumpyVector<std::uint64_t> bind_draw_out_of_bag(const Codes& codes, const std::v
 }
 
 // The trees of a forest in batches: trees whose bags are drawn together, and trees that are packed together.
-class Turns {
+class TreeBatches {
   public:
     using Given = std::variant<const Packed*, const Portions*>;
 
-    explicit Turns(const Given& given)
+    explicit TreeBatches(const Given& given)
         : whole_(std::holds_alternative<const Packed*>(given) ? &std::get<const Packed*>(given)->forest() : nullptr),
-          portions_(whole_ == nullptr ? &std::get<const Portions*>(given)->packed() : nullptr) {}
+          batches_(whole_ == nullptr ? &std::get<const Portions*>(given)->packed() : nullptr) {}
 
     bool is_whole() const { return whole_ != nullptr; }
-    std::size_t n_trees() const { return is_whole() ? whole_->n_trees() : portions_->forest().n_trees(); }
-    std::size_t width() const { return is_whole() ? whole_->width() : portions_->forest().width(); }
-    void require(const Matrix& x) const { (is_whole() ? RowsWanted(*whole_) : RowsWanted(*portions_)).require(x); }
+    std::size_t n_trees() const { return is_whole() ? whole_->n_trees() : batches_->forest().n_trees(); }
+    std::size_t width() const { return is_whole() ? whole_->width() : batches_->forest().width(); }
+    void require(const Matrix& x) const { (is_whole() ? RowsWanted(*whole_) : RowsWanted(*batches_)).require(x); }
     std::size_t end_from(std::size_t begin, const Work& work) const {
-        return std::min(begin + kBagsAtOnce, is_whole() ? n_trees() : portions_->end_from(begin, work.n_threads()));
+        return std::min(begin + kBagsAtOnce, is_whole() ? n_trees() : batches_->end_from(begin, work.n_threads()));
     }
 
     // Calls walk(packed forest, trees) for the trees begin to end - 1.
@@ -91,13 +91,13 @@ class Turns {
         if (is_whole()) {
             walk(*whole_, TreeRange{begin, end});
         } else {
-            walk(portions_->pack_some(begin, end, room_, work), TreeRange{begin, end, begin});
+            walk(batches_->pack_some(begin, end, room_, work), TreeRange{begin, end, begin});
         }
     }
 
   private:
     const PackedForest* whole_;
-    const PackedPortions* portions_;
+    const PackedBatches* batches_;
     PackedBuffer room_;
 };
 
@@ -112,21 +112,21 @@ std::vector<std::uint64_t> at_ranks(std::span<const std::uint64_t> of_rows, cons
 
 // Continues from existing sums and tree counts of earlier trees. With `ranks`, x contains only the rows at these ranks,
 // and the curve only their part.
-nb::tuple bind_sum_votes_out_of_bag(const Turns::Given& given, const Codes& codes, const std::vector<Growth>& growths,
-                                    const std::vector<TreeOrigin>& origins, const AnyTable& x, bool hard,
-                                    const std::optional<Vector<double>>& sums,
+nb::tuple bind_sum_votes_out_of_bag(const TreeBatches::Given& given, const Codes& codes,
+                                    const std::vector<Growth>& growths, const std::vector<TreeOrigin>& origins,
+                                    const AnyTable& x, bool hard, const std::optional<Vector<double>>& sums,
                                     const std::optional<Vector<std::uint32_t>>& n_trees, int room,
                                     std::size_t n_threads, const nb::object& watch,
                                     const std::optional<Vector<std::uint32_t>>& rows,
                                     const std::vector<Vector<std::uint64_t>>& outside) {
     const Matrix matrix = matrix_of(x);
-    Turns turns(given);
-    turns.require(matrix);
-    const std::size_t n_sums = matrix.n_rows * turns.width();
+    TreeBatches batches(given);
+    batches.require(matrix);
+    const std::size_t n_sums = matrix.n_rows * batches.width();
     const std::span<const std::uint32_t> ranks = rows ? span_of(*rows) : std::span<const std::uint32_t>{};
     const bool all_there = matrix.n_rows == (rows ? ranks.size() : codes.n_rows) &&
                            std::all_of(ranks.begin(), ranks.end(), [&](auto rank) { return rank < codes.n_rows; });
-    if (!all_there || origins.size() != turns.n_trees() || (sums && sums->size() != n_sums) ||
+    if (!all_there || origins.size() != batches.n_trees() || (sums && sums->size() != n_sums) ||
         (n_trees && n_trees->size() != matrix.n_rows)) {
         throw std::invalid_argument("these are not the rows or the trees that were grown together");
     }
@@ -136,13 +136,13 @@ nb::tuple bind_sum_votes_out_of_bag(const Turns::Given& given, const Codes& code
     const std::vector<Drawn> trees = drawn_trees(growths, origins);
     const auto suits = [&](const Vector<std::uint64_t>& out) { return out.size() == matrix.n_rows; };
     // Bags that were drawn before are those of this many trees at a time, independent of how trees are packed.
-    if (!outside.empty() && (!turns.is_whole() || outside.size() != (trees.size() + kBagsAtOnce - 1) / kBagsAtOnce ||
+    if (!outside.empty() && (!batches.is_whole() || outside.size() != (trees.size() + kBagsAtOnce - 1) / kBagsAtOnce ||
                              !std::all_of(outside.begin(), outside.end(), suits))) {
         throw std::invalid_argument("these are not the bags of the trees");
     }
-    const Truth truth = [&] {
+    const KnownTargets truth = [&] {
         const nb::gil_scoped_release release;
-        return Truth(codes, room, ranks);
+        return KnownTargets(codes, room, ranks);
     }();
     OutOfBagVotes votes{std::vector<double>(n_sums), std::vector<std::uint32_t>(matrix.n_rows), {truth, trees.size()}};
     if (sums && n_trees) {
@@ -153,7 +153,7 @@ nb::tuple bind_sum_votes_out_of_bag(const Turns::Given& given, const Codes& code
     {
         const nb::gil_scoped_release release;
         for (std::size_t begin = 0, end = 0; begin < trees.size(); begin = end) {
-            end = turns.end_from(begin, work);
+            end = batches.end_from(begin, work);
             std::vector<std::uint64_t> drawn;
             if (outside.empty()) {
                 drawn = draw_out_of_bag(codes, std::span(trees).subspan(begin, end - begin), work);
@@ -161,12 +161,12 @@ nb::tuple bind_sum_votes_out_of_bag(const Turns::Given& given, const Codes& code
             }
             const std::span<const std::uint64_t> out =
                 outside.empty() ? std::span<const std::uint64_t>(drawn) : span_of(outside[begin / kBagsAtOnce]);
-            turns.take(begin, end, work, [&](const PackedForest& forest, const TreeRange& range) {
+            batches.take(begin, end, work, [&](const PackedForest& forest, const TreeRange& range) {
                 add_votes_out_of_bag(forest, matrix, hard, range, out, votes, work);
             });
         }
     }
-    return nb::make_tuple(to_numpy(std::move(votes.sums), matrix.n_rows, turns.width()),
+    return nb::make_tuple(to_numpy(std::move(votes.sums), matrix.n_rows, batches.width()),
                           to_numpy(std::move(votes.n_trees)), to_numpy(votes.curve.errors()),
                           to_numpy(votes.curve.shares(codes.line_length)), halves_of(votes.curve.totals()),
                           to_numpy(std::vector<std::uint64_t>(votes.curve.seen())), truth.shift);

@@ -30,7 +30,7 @@ nb::object bind_pack(std::uint32_t n_features, std::uint32_t n_classes, const nb
     std::optional<PackedBuffer> buffer;
     {
         const nb::gil_scoped_release release;
-        buffer = pack_forest(kept.view(), tree_weight, large, Verdict{total, hard}, work);
+        buffer = pack_forest(kept.view(), tree_weight, large, Averaging{total, hard}, work);
     }
     return buffer ? nb::cast(Packed(std::move(*buffer))) : nb::none();
 }
@@ -54,7 +54,7 @@ void bind_predict(const Packed& packed, const AnyTable& x, bool hard, double tot
     const Output output = output_of(out);
     Work work = make_work(n_threads, watch);
     const nb::gil_scoped_release release;
-    predict_rows(packed.forest(), matrix, Verdict{total, hard}, output, work);
+    predict_rows(packed.forest(), matrix, Averaging{total, hard}, output, work);
 }
 
 // One row gives one result, a table one result per row.
@@ -81,7 +81,7 @@ nb::object bind_call(const Packed& packed, const nb::ndarray<nb::ro, nb::device:
     Work work = make_work(threads, nb::none());
     {
         const nb::gil_scoped_release release;
-        predict_rows(forest, matrix, forest.head().verdict, output, work);
+        predict_rows(forest, matrix, forest.head().averaging, output, work);
     }
     if (forest.head().task() == Task::regression) {
         return is_row ? nb::cast(found[0]) : nb::cast(to_numpy(std::move(found)));

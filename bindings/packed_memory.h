@@ -62,16 +62,16 @@ class Portions {
              std::size_t n_nodes)
         : kept_(n_features, n_classes, arrays), packed_(checked(kept_, small_is_exact, n_nodes)) {}
 
-    const PackedPortions& packed() const { return packed_; }
+    const PackedBatches& packed() const { return packed_; }
 
   private:
-    static PackedPortions checked(const KeptForest& kept, bool small_is_exact, std::size_t n_nodes) {
+    static PackedBatches checked(const KeptForest& kept, bool small_is_exact, std::size_t n_nodes) {
         const nb::gil_scoped_release release;
         return {kept.view(), small_is_exact, n_nodes};
     }
 
     KeptForest kept_;
-    PackedPortions packed_;
+    PackedBatches packed_;
 };
 
 // Requirements for a table to be predicted by a forest.
@@ -84,10 +84,10 @@ struct RowsWanted {
         : n_features(forest.head().n_features),
           has_categories(forest.head().has_categories()),
           as_floats(!forest.is_large()) {}
-    explicit RowsWanted(const PackedPortions& portions)
-        : n_features(portions.forest().n_features),
-          has_categories(portions.forest().category_start.size() > 1),
-          as_floats(portions.small_is_exact()) {}
+    explicit RowsWanted(const PackedBatches& batches)
+        : n_features(batches.forest().n_features),
+          has_categories(batches.forest().category_start.size() > 1),
+          as_floats(batches.small_is_exact()) {}
 
     // Refuses any other table.
     void require(const Matrix& x) const {

@@ -17,7 +17,7 @@
 
 namespace weald {
 
-class Freed {
+class FreedMemory {
   public:
     // `n_bytes` of `n_trees` will be freed in all. The search for free pages takes longer the more of them there are,
     // including those that were returned before, so memory is returned in a few large parts. Small fits keep their

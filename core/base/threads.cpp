@@ -27,9 +27,9 @@ bool prepare_to_throw() {
 }
 
 // The threads of one piece of work, and its first error.
-class Crew {
+class ThreadTeam {
   public:
-    Crew(std::size_t n_threads, std::size_t n_helpers, std::atomic<Work::State>& state)
+    ThreadTeam(std::size_t n_threads, std::size_t n_helpers, std::atomic<Work::State>& state)
         : n_threads_(n_threads), helpers_(n_helpers), state_(state) {}
 
     // Starts work(thread) on all threads. If the system starts fewer, those that started do the work. Returns whether
@@ -183,7 +183,7 @@ void Work::run(std::size_t n_tasks, const std::function<void(std::size_t, std::s
     std::atomic<std::size_t> next{0};
     std::atomic<std::size_t> done{0};
     const std::size_t n_threads = std::max<std::size_t>(1, std::min(n_threads_, n_tasks));
-    Crew crew(n_threads, help ? n_helpers() : 0, state_);
+    ThreadTeam crew(n_threads, help ? n_helpers() : 0, state_);
     if (help) {
         start_helper_ = [&] { crew.start_helper([&](std::size_t helper) { help(n_threads_ + helper); }); };
     }

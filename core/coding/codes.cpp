@@ -323,7 +323,7 @@ Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, CodedCo
     codes.fingerprint = fingerprint;
     codes.line_length = line.empty() ? n_rows : std::accumulate(line.begin(), line.end(), std::uint64_t{0});
     codes.design = make_design(table, prints, codes.positions);
-    Freed().add(n_rows * sizeof(std::uint64_t) * kReadAndSorted);
+    FreedMemory().add(n_rows * sizeof(std::uint64_t) * kReadAndSorted);
     return codes;
 }
 

@@ -80,7 +80,7 @@ class ForestTrainer {
         GrownTrees grown{.forest = joiner_.finish(order_.work), .weight_scale = std::move(weight_scale_)};
         look_up_thresholds(grown.forest, order_.codes, order_.work);
         constexpr std::size_t kRowBytes = 64;  // that a grower holds, approximately
-        Freed freed;
+        FreedMemory freed;
         freed.expect(0, order_.n_trees);
         freed.add(order_.work.n_threads() * order_.codes.n_rows * kRowBytes);
         return grown;
@@ -121,11 +121,11 @@ class ForestTrainer {
         grow_part(i, shared, {shared->tree.root(), grower_of(thread).known_at_root(), &shared->root}, thread);
     }
 
-    void grow_part(std::size_t i, const std::shared_ptr<SharedTree<Model>>& shared, typename TheGrower::Offer offer,
-                   std::size_t thread) {
+    void grow_part(std::size_t i, const std::shared_ptr<SharedTree<Model>>& shared,
+                   typename TheGrower::SharedSubtree offer, std::size_t thread) {
         TheGrower& grower = grower_of(thread);
         grower.model().weigh_like(shared->model);
-        grower.grow_part(shared->tree, std::move(offer), [&](typename TheGrower::Offer given) {
+        grower.grow_part(shared->tree, std::move(offer), [&](typename TheGrower::SharedSubtree given) {
             ++shared->n_open;
             tasks_.push([this, i, shared, given = std::move(given)](std::size_t of) mutable {
                 grow_part(i, shared, std::move(given), of);

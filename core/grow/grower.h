@@ -34,13 +34,13 @@ class Grower {
     using Part = TreePart<typename Model::Sums>;
     using Bins = typename CarriedBins<Model>::Bins;
     // A right subtree for another thread to grow.
-    struct Offer {
+    struct SharedSubtree {
         Node node;
         std::vector<std::uint64_t> constant;
         Part* part;
         Bins bins = {};
     };
-    using GiveAway = std::function<void(Offer)>;
+    using GiveAway = std::function<void(SharedSubtree)>;
 
     Grower(const Codes& codes, const Growth& growth, const Model& model, const Work& work)
         : codes_(codes),
@@ -80,7 +80,7 @@ class Grower {
     }
 
     // Grows the subtree of a node. Large right subtrees are offered to `give_away`.
-    void grow_part(Tree& tree, Offer offer, const GiveAway& give_away) {
+    void grow_part(Tree& tree, SharedSubtree offer, const GiveAway& give_away) {
         const auto& [node, constant, given, bins] = offer;
         Part& part = *given;
         tree_ = &tree;
@@ -216,7 +216,7 @@ class Grower {
         return false;
     }
 
-    struct Made {
+    struct NewNode {
         Node node;
         std::optional<Split> split;
         std::vector<std::uint64_t> constant;
@@ -224,8 +224,8 @@ class Grower {
         std::uint32_t right = 0;
     };
 
-    Made make(const Node& node, std::vector<std::uint64_t> constant) {
-        Made made{node, {}, std::move(constant)};
+    NewNode make(const Node& node, std::vector<std::uint64_t> constant) {
+        NewNode made{node, {}, std::move(constant)};
         look_at(node);
         made.split = finder_.find(node, FeatureSet(made.constant.data()));
         return made;
@@ -233,7 +233,7 @@ class Grower {
 
     // The node with the largest decrease is split first; of equal ones, the one created earlier.
     void grow_best_first(const Node& root) {
-        std::vector<Made> made;
+        std::vector<NewNode> made;
         const auto later = [&](std::uint32_t a, std::uint32_t b) {
             const double decrease_a = made[a].split->decrease;
             const double decrease_b = made[b].split->decrease;
@@ -265,7 +265,7 @@ class Grower {
         write_in_preorder(made);
     }
 
-    void write_in_preorder(const std::vector<Made>& made) {
+    void write_in_preorder(const std::vector<NewNode>& made) {
         std::vector<std::pair<std::uint32_t, std::int64_t>> waiting{{0, -1}};
         while (!waiting.empty()) {
             const auto [number, parent] = waiting.back();
@@ -274,7 +274,7 @@ class Grower {
             if (parent >= 0) {
                 writer_.link(parent);
             }
-            const Made& node = made[number];
+            const NewNode& node = made[number];
             const bool is_divided = node.left != 0;
             look_at(node.node);
             write_node(node.node, is_divided ? node.split : std::nullopt);

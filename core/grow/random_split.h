@@ -46,9 +46,11 @@ class RandomSplitFinder {
         parts_.begin_draw(node);
         bool is_perfect = false;  // later features can only tie
         while (n_looked_at < parts_.growth.max_features && !parts_.draw.is_empty()) {
-            const std::span<const Look> looks = take_looks(node, constant, parts_.growth.max_features - n_looked_at);
+            const std::span<const PendingCut> looks =
+                take_looks(node, constant, parts_.growth.max_features - n_looked_at);
             std::array<std::uint32_t, kPhiloxBlock> pairs{};
-            std::transform(looks.begin(), looks.end(), pairs.begin(), [](const Look& look) { return look.feature; });
+            std::transform(looks.begin(), looks.end(), pairs.begin(),
+                           [](const PendingCut& look) { return look.feature; });
             const DrawBlock draws =
                 draw_block_of_pairs({parts_.tree->seed, node.id, parts_.tree->number, kPurposeCuts}, pairs);
             for (std::size_t i = 0; i < looks.size(); ++i) {
@@ -78,7 +80,7 @@ class RandomSplitFinder {
 
   private:
     // Draws up to `most` features that are not constant, and gathers their codes.
-    std::span<const Look> take_looks(const Node& node, FeatureSet constant, std::uint32_t most) {
+    std::span<const PendingCut> take_looks(const Node& node, FeatureSet constant, std::uint32_t most) {
         const bool is_one_enough = node.n_rows() > kMostTogether || node.n_rows() == 2;
         const std::size_t wanted = is_one_enough ? 1 : std::min<std::size_t>(most, looks_.size());
         std::size_t n = 0;
@@ -92,7 +94,7 @@ class RandomSplitFinder {
             parts_.gather(feature, node, buffer);
             const CodeRange range = parts_.node_codes.use(
                 feature, buffer, [&](const auto* codes) { return range_of(codes, node.n_rows()); });
-            if (!Look::is_of_use(range)) {
+            if (!PendingCut::is_of_use(range)) {
                 constant.add(feature);
                 continue;
             }
@@ -102,7 +104,7 @@ class RandomSplitFinder {
         return {looks_.data(), n};
     }
 
-    RuledCuts search_random_of(const Look& look, const Node& node, std::uint64_t place, std::uint64_t side) {
+    RuledCuts search_random_of(const PendingCut& look, const Node& node, std::uint64_t place, std::uint64_t side) {
         const Direction direction{parts_.sign_of(look.feature), node.bounds};
         const auto* payloads = parts_.tree->payloads(node);
         return parts_.node_codes.use(look.feature, look.buffer, [&](auto* codes) {
@@ -120,7 +122,7 @@ class RandomSplitFinder {
 
     SplitParts<Model>& parts_;
     std::vector<ValueIndex> values_;
-    std::array<Look, kPhiloxBlock> looks_{};
+    std::array<PendingCut, kPhiloxBlock> looks_{};
 };
 
 }  // namespace weald

@@ -36,7 +36,7 @@ struct SmallCut {
     std::uint32_t feature = 0;
     std::uint32_t rows_left = 0;
     SmallRows::Cell left;
-    Beside beside;
+    CutCodes beside;
 };
 
 // By position in the order of each lane.

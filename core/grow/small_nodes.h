@@ -19,7 +19,7 @@ struct FewNodes {
 
     std::uint32_t n = 0;
     std::array<std::int32_t, kMost> feature;
-    std::array<Beside, kMost> beside;
+    std::array<CutCodes, kMost> beside;
     std::array<std::int32_t, kMost> right;  // relative to the first of these nodes; 0 in leaves
     std::array<std::uint8_t, kMost> flags;
     std::array<std::uint32_t, kMost> size;
@@ -38,7 +38,7 @@ struct FewNodes {
 
     struct Divided {
         std::uint32_t feature;
-        Beside beside;
+        CutCodes beside;
         bool missing_left;
         double decrease;
     };

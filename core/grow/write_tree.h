@@ -41,7 +41,7 @@ class TreeWriter {
     }
 
     // The next tree may use the memory of this one's sums.
-    void recycle(std::vector<Beside> beside) {
+    void recycle(std::vector<CutCodes> beside) {
         beside.clear();
         beside_ = std::move(beside);
     }
@@ -57,8 +57,8 @@ class TreeWriter {
     void write(Model& model, const Payload* payloads, std::uint32_t n_rows, const std::optional<Split>& split) {
         tree_.feature.push_back(split ? static_cast<std::int32_t>(split->feature) : -1);
         tree_.threshold.push_back(split ? split->threshold : 0.0);
-        beside_.push_back(split ? Beside{split->below, split->cut.cuts_off_missing() ? kNothingAbove : split->above}
-                                : Beside{});
+        beside_.push_back(split ? CutCodes{split->below, split->cut.cuts_off_missing() ? kNothingAbove : split->above}
+                                : CutCodes{});
         tree_.right.push_back(0);
         tree_.flags.push_back(split && split->missing_left ? kMissingLeft : 0);
         tree_.size.push_back(static_cast<std::uint32_t>(model.size()));
@@ -101,7 +101,7 @@ class TreeWriter {
     }
 
     TreeArrays tree_;
-    std::vector<Beside> beside_;  // by node
+    std::vector<CutCodes> beside_;  // by node
 };
 
 // Thresholds are looked up when the tree is grown, all at once, so that the memory accesses overlap. `values` are by

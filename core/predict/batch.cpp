@@ -36,7 +36,7 @@ struct TreeWalks {
 // Walks one row down n trees. It takes one step in all trees, then the next: the next node is loaded while the other
 // trees step. Trees in which it has reached a leaf are removed without a branch.
 template <With kWith, class Node>
-void walk_trees(TreeWalks<Node>& walks, std::size_t n, const typename Node::Key* row, const Ways& ways) {
+void walk_trees(TreeWalks<Node>& walks, std::size_t n, const typename Node::Key* row, const NextNode& ways) {
     while (n > 0) {
         std::size_t n_left = 0;
         for (std::size_t i = 0; i < n; ++i) {
@@ -76,12 +76,13 @@ class Batch {
   public:
     using Key = typename Node::Key;
 
-    Batch(const PackedForest& forest, const Matrix& x, const Verdict& verdict, const Output& output, const Work& work)
+    Batch(const PackedForest& forest, const Matrix& x, const Averaging& averaging, const Output& output,
+          const Work& work)
         : forest_(forest),
           ways_(forest),
           reader_(x, forest),
-          leaf_reader_(forest, verdict.is_hard != 0),
-          total_(verdict.total),
+          leaf_reader_(forest, averaging.is_hard != 0),
+          total_(averaging.total),
           output_(output),
           work_(work) {}
 
@@ -207,7 +208,7 @@ class Batch {
     }
 
     const PackedForest& forest_;
-    Ways ways_;
+    NextNode ways_;
     KeyReader<Node> reader_;
     LeafReader leaf_reader_;
     double total_;
@@ -231,9 +232,9 @@ std::vector<std::size_t> cut_rows(std::size_t n_rows, std::size_t row_bytes, std
 }
 
 template <class Node>
-void predict_with(const PackedForest& forest, const Matrix& x, const Verdict& verdict, const Output& output,
+void predict_with(const PackedForest& forest, const Matrix& x, const Averaging& averaging, const Output& output,
                   Work& work) {
-    const Batch<Node> batch(forest, x, verdict, output, work);
+    const Batch<Node> batch(forest, x, averaging, output, work);
     if (x.n_rows <= kFewRows) {
         batch.predict_one_by_one(x.n_rows);
         return;
@@ -275,10 +276,10 @@ bool fits_float(const Matrix& x) {
     return true;
 }
 
-void predict_rows(const PackedForest& forest, const Matrix& x, const Verdict& verdict, const Output& output,
+void predict_rows(const PackedForest& forest, const Matrix& x, const Averaging& averaging, const Output& output,
                   Work& work) {
-    forest.is_large() ? predict_with<LargeNode>(forest, x, verdict, output, work)
-                      : predict_with<SmallNode>(forest, x, verdict, output, work);
+    forest.is_large() ? predict_with<LargeNode>(forest, x, averaging, output, work)
+                      : predict_with<SmallNode>(forest, x, averaging, output, work);
 }
 
 }  // namespace weald

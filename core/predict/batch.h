@@ -29,7 +29,7 @@ struct Output {
 bool fits_float(const Matrix& x);
 
 // The predictions of the trees for each row, added up in tree order and divided.
-void predict_rows(const PackedForest& forest, const Matrix& x, const Verdict& verdict, const Output& output,
+void predict_rows(const PackedForest& forest, const Matrix& x, const Averaging& averaging, const Output& output,
                   Work& work);
 
 }  // namespace weald

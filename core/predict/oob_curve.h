@@ -1,6 +1,6 @@
 // The out-of-bag error after each tree.
 //
-//   Truth        the targets of some rows, and their weights
+//   KnownTargets the targets of some rows, and their weights
 //   ErrorCurve   the errors after each tree, summed as integers: neither threads nor the order of rows can matter
 //
 // A misclassified row has the error 1. The error of a number is rint(d * d), with d the
@@ -22,7 +22,7 @@
 
 namespace weald {
 
-struct Truth {
+struct KnownTargets {
     std::vector<std::int32_t> classes;  // by row; empty: regression
     std::vector<double> numbers;        // by row
     std::vector<std::uint64_t> line;    // by row: length on the line; empty: all one
@@ -30,7 +30,7 @@ struct Truth {
 
     // For the rows at these ranks; empty: for all rows of the table. Votes were scaled by 2^-room, so that sums of very
     // large numbers stay finite.
-    Truth(const Codes& codes, int room, std::span<const std::uint32_t> ranks = {}) {
+    KnownTargets(const Codes& codes, int room, std::span<const std::uint32_t> ranks = {}) {
         const auto put_in_place = [&](const auto& by_rank, auto& by_row) {
             by_row.resize(by_rank.empty() || ranks.empty() ? by_rank.size() : ranks.size());
             for (std::size_t i = 0; i < by_row.size(); ++i) {
@@ -79,12 +79,12 @@ struct Truth {
 class ErrorCurve {
   public:
     // Rows are counted from the first row with a known truth.
-    ErrorCurve(const Truth& truth, std::size_t n_trees) : truth_(&truth), errors_(n_trees), seen_(n_trees) {}
+    ErrorCurve(const KnownTargets& truth, std::size_t n_trees) : truth_(&truth), errors_(n_trees), seen_(n_trees) {}
 
     // Some rows on their way through some trees. Each row is reported after each tree that votes for it.
     class Part {
       public:
-        Part(const Truth& truth, std::size_t first_row, std::span<const double> sums,
+        Part(const KnownTargets& truth, std::size_t first_row, std::span<const double> sums,
              std::span<const std::uint32_t> n_trees)
             : truth_(&truth), first_row_(first_row), width_(sums.size() / n_trees.size()), error_(n_trees.size()) {
             for (std::size_t i = 0; i < n_trees.size(); ++i) {
@@ -107,7 +107,7 @@ class ErrorCurve {
 
       private:
         friend class ErrorCurve;
-        const Truth* truth_;
+        const KnownTargets* truth_;
         std::size_t first_row_;
         std::size_t width_;
         std::vector<std::uint64_t> error_;  // current error of each row
@@ -150,7 +150,7 @@ class ErrorCurve {
     const std::vector<std::uint64_t>& seen() const { return seen_; }
 
   private:
-    const Truth* truth_;
+    const KnownTargets* truth_;
     std::mutex mutex_;
     std::vector<Int128> errors_;
     std::vector<std::uint64_t> seen_;

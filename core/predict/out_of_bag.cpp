@@ -106,7 +106,7 @@ class OutOfBagWalk {
     }
 
     const PackedForest& forest_;
-    Ways ways_;
+    NextNode ways_;
     KeyReader<Node> reader_;
     LeafReader leaf_reader_;
     TreeRange trees_;

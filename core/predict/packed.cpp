@@ -346,7 +346,7 @@ void clear(std::span<std::byte> bytes, Work& work) {
 }
 
 template <class Node>
-void pack(const ForestView& forest, std::span<const double> weights, const Verdict& verdict, Purpose purpose,
+void pack(const ForestView& forest, std::span<const double> weights, const Averaging& averaging, Purpose purpose,
           PackedBuffer& buffer, Work& work) {
     const auto columns = Columns::used<Node>(forest);
     const bool of_classes = forest.task() == Task::classification;
@@ -388,7 +388,7 @@ void pack(const ForestView& forest, std::span<const double> weights, const Verdi
     head.n_sets = sets.sets.size();
     head.n_words = sets.words.size();
     head.n_listed = sets.lists.size();
-    head.verdict = verdict;
+    head.averaging = averaging;
     const Parts parts(head);
     head.n_bytes = parts.end;
     if (purpose == Purpose::kKept) {
@@ -475,24 +475,24 @@ PackedForest::PackedForest(std::span<const std::byte> buffer)
 }
 
 std::optional<PackedBuffer> pack_forest(const ForestView& forest, std::span<const double> weights, bool large,
-                                        const Verdict& verdict, Work& work) {
+                                        const Averaging& averaging, Work& work) {
     require_forest(forest);
     require(weights.empty() || weights.size() == forest.n_trees(), "weights and trees differ in number");
     if (!can_pack(forest, large)) {
         return std::nullopt;
     }
     PackedBuffer buffer;
-    large ? pack<LargeNode>(forest, weights, verdict, Purpose::kKept, buffer, work)
-          : pack<SmallNode>(forest, weights, verdict, Purpose::kKept, buffer, work);
+    large ? pack<LargeNode>(forest, weights, averaging, Purpose::kKept, buffer, work)
+          : pack<SmallNode>(forest, weights, averaging, Purpose::kKept, buffer, work);
     return buffer;
 }
 
-PackedPortions::PackedPortions(const ForestView& forest, bool small_is_exact, std::size_t n_nodes)
+PackedBatches::PackedBatches(const ForestView& forest, bool small_is_exact, std::size_t n_nodes)
     : forest_(forest), small_is_exact_(small_is_exact), n_nodes_(n_nodes) {
     require_forest(forest);
 }
 
-std::size_t PackedPortions::end_from(std::size_t begin, std::size_t n_threads) const {
+std::size_t PackedBatches::end_from(std::size_t begin, std::size_t n_threads) const {
     const auto& starts = forest_.tree_start;
     std::size_t end = std::min(begin + std::max<std::size_t>(1, n_threads), forest_.n_trees());
     while (end < forest_.n_trees() && static_cast<std::size_t>(starts[end + 1] - starts[begin]) <= n_nodes_) {
@@ -501,7 +501,7 @@ std::size_t PackedPortions::end_from(std::size_t begin, std::size_t n_threads) c
     return end;
 }
 
-PackedForest PackedPortions::pack_some(std::size_t begin, std::size_t end, PackedBuffer& room, Work& work) const {
+PackedForest PackedBatches::pack_some(std::size_t begin, std::size_t end, PackedBuffer& room, Work& work) const {
     const SomeTrees trees(forest_, begin, end);
     const bool small = small_is_exact_ && can_pack(trees.view(), false);
     small ? pack<SmallNode>(trees.view(), {}, {}, Purpose::kWalked, room, work)
@@ -523,7 +523,7 @@ void check_packed(std::span<const std::byte> buffer) {
                 head.n_mixed < kMost && head.n_sets < kMost && head.n_words < kMost && head.n_listed < kMost &&
                 head.n_features > 0 && head.n_classes <= kMostClasses && head.n_columns / kKinds <= head.n_features &&
                 head.n_numbers <= head.n_columns && head.n_in_word <= head.n_columns - head.n_numbers &&
-                (head.n_weights == 0 || head.n_weights == head.n_trees) && head.verdict.is_hard <= 1,
+                (head.n_weights == 0 || head.n_weights == head.n_trees) && head.averaging.is_hard <= 1,
             "lengths are out of range");
     require(head.n_bytes == buffer.size() && Parts(head).end == buffer.size(),
             "the buffer is not as long as its parts");

@@ -5,7 +5,7 @@
 //   LargeNode        16 bytes: thresholds as they are, exact for all rows
 //   PackedForest     a view of the buffer; it owns nothing
 //   pack_forest      makes the buffer
-//   PackedPortions   some trees at a time, one after the other in the same memory
+//   PackedBatches    some trees at a time, one after the other in the same memory
 //   check_packed     checks an untrusted buffer
 //
 // Siblings are adjacent, so a node stores the position of the pair and the walk adds 1 for the right child. A node, its
@@ -93,11 +93,11 @@ struct LargeNode {
 };
 
 // How sums over trees become predictions.
-struct Verdict {
+struct Averaging {
     double total = 1;           // sums are divided by it
     std::uint64_t is_hard = 0;  // 1: a leaf has one vote, for its most common class
 
-    bool operator==(const Verdict&) const = default;
+    bool operator==(const Averaging&) const = default;
 };
 
 struct PackedHead {
@@ -119,7 +119,7 @@ struct PackedHead {
     std::uint64_t n_sets = 0;
     std::uint64_t n_words = 0;
     std::uint64_t n_listed = 0;
-    Verdict verdict;
+    Averaging averaging;
 
     Task task() const { return task_of(n_classes); }
     std::size_t width() const { return task() == Task::regression ? 1 : n_classes; }
@@ -187,14 +187,14 @@ class PackedBuffer {
 // None if the forest is too large for such nodes. `weights` of the trees' votes; empty: all 1. Throws
 // std::invalid_argument if the arrays are not a valid forest.
 std::optional<PackedBuffer> pack_forest(const ForestView& forest, std::span<const double> weights, bool large,
-                                        const Verdict& verdict, Work& work);
+                                        const Averaging& averaging, Work& work);
 
 // For a forest that is walked once: new memory pages take longer than packing. So some trees are packed at a time, in
 // the same memory. Nodes are small if that is exact and possible.
-class PackedPortions {
+class PackedBatches {
   public:
     // Throws std::invalid_argument if the arrays are not a valid forest. They must not be freed.
-    PackedPortions(const ForestView& forest, bool small_is_exact, std::size_t n_nodes);
+    PackedBatches(const ForestView& forest, bool small_is_exact, std::size_t n_nodes);
 
     const ForestView& forest() const { return forest_; }
     bool small_is_exact() const { return small_is_exact_; }

@@ -29,26 +29,26 @@ constexpr std::size_t kLine = 64;         // bytes that are loaded into the cach
 enum class With { kNumbers, kMissing, kCategories };
 
 // How to continue from a node, by its column.
-struct Ways {
+struct NextNode {
     std::uint32_t first_in_word;  // the first categorical column
     std::uint32_t first_in_sets;  // the first one whose sets are not inside the nodes
     CategorySetsView sets;
 
-    explicit Ways(const PackedForest& forest)
+    explicit NextNode(const PackedForest& forest)
         : first_in_word(kOwnColumns + forest.head().n_numbers),
           first_in_sets(first_in_word + forest.head().n_in_word),
           sets(forest.sets()) {}
 };
 
 template <class Node>
-inline bool goes_right_by_category(const Node& node, typename Node::Key key, const Ways& ways) {
+inline bool goes_right_by_category(const Node& node, typename Node::Key key, const NextNode& ways) {
     return node.column() < ways.first_in_sets ? (node.cut >> (key & Node::kOthersInWord) & 1) == 0
                                               : !ways.sets.goes_left(node.cut, key);
 }
 
 // The slot of the next node: twice the pair, plus 1 if the row goes right.
 template <With kWith, class Node>
-inline std::uint64_t step(const Node& node, typename Node::Key key, const Ways& ways) {
+inline std::uint64_t step(const Node& node, typename Node::Key key, const NextNode& ways) {
     bool right = node.cut < key;
     if constexpr (kWith != With::kNumbers) {
         const bool is_missing = key == static_cast<typename Node::Key>(~0ull);
@@ -115,7 +115,7 @@ constexpr bool kHasQuickStep = false;
 
 // Walks eight rows to their leaves in a tree; key_of_lane(lane, column) returns a key, and `keys` is for the fast step.
 template <With kWith, bool kApart, class Node, class KeyOfLane>
-inline Slots walk_lanes(const Node* nodes, const void* keys, const Ways& ways, KeyOfLane&& key_of_lane) {
+inline Slots walk_lanes(const Node* nodes, const void* keys, const NextNode& ways, KeyOfLane&& key_of_lane) {
     if constexpr (kHasQuickStep && kWith == With::kNumbers && std::is_same_v<Node, SmallNode>) {
         return walk_quickly<kApart>(nodes, keys, std::make_index_sequence<kLanes>());
     }
@@ -135,14 +135,14 @@ inline Slots walk_lanes(const Node* nodes, const void* keys, const Ways& ways, K
 
 // Rows whose keys are stored side by side, column by column.
 template <With kWith, class Node>
-Slots walk_group(const Node* nodes, const typename Node::Key* group, const Ways& ways) {
+Slots walk_group(const Node* nodes, const typename Node::Key* group, const NextNode& ways) {
     return walk_lanes<kWith, false>(
         nodes, group, ways, [&](std::size_t lane, std::size_t column) { return group[column * kLanes + lane]; });
 }
 
 // Rows whose keys are not adjacent.
 template <With kWith, class Node>
-Slots walk_rows(const Node* nodes, const std::array<const typename Node::Key*, kLanes>& rows, const Ways& ways) {
+Slots walk_rows(const Node* nodes, const std::array<const typename Node::Key*, kLanes>& rows, const NextNode& ways) {
     return walk_lanes<kWith, true>(nodes, rows.data(), ways,
                                    [&](std::size_t lane, std::size_t column) { return rows[lane][column]; });
 }

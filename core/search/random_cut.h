@@ -104,7 +104,7 @@ std::uint32_t last_left_of(const ValueIndex& values, double t, const CodeRange& 
 }
 
 // A feature with a random cut: its codes have been gathered, and not all of them are equal.
-struct Look {
+struct PendingCut {
     std::uint32_t feature;
     int buffer;
     CodeRange range;

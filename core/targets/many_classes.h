@@ -126,16 +126,16 @@ class ManyClassModel {
     template <class Code>
     FeatureCuts search(const Code* codes, const Payload* payloads, std::uint32_t n, double to_beat) {
         if constexpr (kCounted && sizeof(Code) == 2) {
-            if (quick_ == Quick::few_of_two) {
+            if (quick_ == FastSearch::few_of_two) {
                 return FewRowsSearch<TwoScorer>(two_, to_beat).run({codes, slotted_.data(), n}, two_total_);
             }
             if constexpr (kHasTally<Criterion>) {
-                if (quick_ == Quick::few_of_many) {
+                if (quick_ == FastSearch::few_of_many) {
                     return FewOfManySearch<Criterion>(totals_, limits_, to_beat).run({codes, slotted_.data(), n});
                 }
             }
             if constexpr (kHasBinScores<Criterion>) {
-                if (quick_ == Quick::many_by_bins && payloads == payloads_) {  // not rows that represent others
+                if (quick_ == FastSearch::many_by_bins && payloads == payloads_) {  // not rows that represent others
                     return ClassBinSearch<Criterion>(totals_, limits_, bins_, {codes, slotted_.data(), n}, to_beat)
                         .run(range_of(codes, n));
                 }
@@ -239,24 +239,24 @@ class ManyClassModel {
 
     // A node of few rows may have only two of the classes, or a criterion with tallies; one of many rows, a criterion
     // that scores bins: there are fast searches for these.
-    enum class Quick { no, few_of_two, few_of_many, many_by_bins };
+    enum class FastSearch { no, few_of_two, few_of_many, many_by_bins };
 
     void choose_search(const Payload* payloads, std::uint32_t n) {
-        quick_ = Quick::no;
+        quick_ = FastSearch::no;
         const bool is_few = n <= kMostSorted;
         const bool is_counted = totals_.weight == static_cast<std::uint64_t>(totals_.size);
         if (is_few && totals_.classes.size() == 2 && totals_.size <= FewRowsSearch<TwoScorer>::kMostDraws) {
             const std::array<std::uint64_t, 2> scales{scales_[totals_.classes[0]], scales_[totals_.classes[1]]};
             two_total_ = totals_.weights[0] / scales[0] | totals_.weights[1] / scales[1] << 32;
             two_ = TwoScorer(two_total_, scales, limits_);
-            quick_ = Quick::few_of_two;
+            quick_ = FastSearch::few_of_two;
         } else if (is_few && is_counted && is_for_tally()) {
-            quick_ = Quick::few_of_many;
+            quick_ = FastSearch::few_of_many;
         } else if (is_counted && is_for_bins(n)) {
-            quick_ = Quick::many_by_bins;
+            quick_ = FastSearch::many_by_bins;
         }
-        if (quick_ != Quick::no && slot_rows(payloads, n) > few::kMostCount && quick_ == Quick::few_of_many) {
-            quick_ = Quick::no;
+        if (quick_ != FastSearch::no && slot_rows(payloads, n) > few::kMostCount && quick_ == FastSearch::few_of_many) {
+            quick_ = FastSearch::no;
         }
     }
 
@@ -290,7 +290,7 @@ class ManyClassModel {
     std::vector<std::uint64_t> scales_;
     bool weights_are_sizes_ = false;
     const Payload* payloads_ = nullptr;  // of the node
-    Quick quick_ = Quick::no;
+    FastSearch quick_ = FastSearch::no;
     std::vector<std::uint32_t> slotted_;  // rows of the node: slot << 16 | count
     TwoScorer two_;
     TwoClasses::Cell two_total_ = 0;

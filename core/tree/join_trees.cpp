@@ -99,7 +99,7 @@ void TreeJoiner::copy_all(Work& work) {
         placed.push_back(place(std::move(waiting_[next_])));
     }
     make_room(waiting_.size());
-    Freed freed;
+    FreedMemory freed;
     freed.expect(n_bytes, placed.size());
     work.run(
         placed.size(),

@@ -27,10 +27,10 @@ inline double place_threshold(double a, double b) {
     return a <= t && t < b ? t : a;
 }
 
-inline double put_off(const Beside& beside) {
+inline double put_off(const CutCodes& beside) {
     return std::bit_cast<double>(std::uint64_t{beside.below} << 32 | beside.above);
 }
-inline Beside beside_of(double threshold) {
+inline CutCodes beside_of(double threshold) {
     const auto both = std::bit_cast<std::uint64_t>(threshold);
     return {static_cast<std::uint32_t>(both >> 32), static_cast<std::uint32_t>(both)};
 }

@@ -12,7 +12,7 @@
 namespace weald {
 
 // The codes on both sides of a node's cut.
-struct Beside {
+struct CutCodes {
     std::uint32_t below = 0;
     std::uint32_t above = 0;
 };
@@ -27,7 +27,7 @@ struct TreePart {
     };
 
     TreeArrays tree;
-    std::vector<Beside> beside;
+    std::vector<CutCodes> beside;
     Sums sums;
     std::vector<Gap> gaps;
     std::vector<std::unique_ptr<TreePart>> given_away;
