@@ -80,7 +80,7 @@ class ErrorSurface:
     >>> forest = RandomForestClassifier(50, oob_score=True, random_state=0).fit(X, y)
     >>> surface = forest.oob_.surface("max_depth", values={"max_depth": [1, 2, 3, 4]})
     >>> surface.errors.round(3)
-    array([0.067, 0.053, 0.047, 0.053])
+    array([0.053, 0.053, 0.04 , 0.047])
     >>> surface.choose("one_standard_error")
     {'max_depth': 1}
     """
