@@ -12,6 +12,7 @@ from sklearn.model_selection import train_test_split
 
 import weald
 from tests.browser import needs_browser, open_page
+from weald.estimators.prediction import read_matrix
 from weald.reports import columns, dependence
 
 VOID = {"meta", "input", "br"}
@@ -132,7 +133,7 @@ def test_names_of_classes_keep_their_letters():
     text = " ".join(Page(weald.RandomForestClassifier(10, random_state=0).fit(X, y).report(X, y).html).text)
     assert "OAK-like" in text
     assert "oak-like" not in text.replace("OAK-like", "").lower()
-    assert re.search(r"are predicted as it\. Area [01]", text)
+    assert re.search(r"false positive rate of class \S+\. Area [01]", text)
 
 
 def test_columns_are_described_as_numpy_does():
@@ -271,6 +272,9 @@ const before = paper(); document.querySelector(".theme").click(); said.dark = be
 const head = document.querySelectorAll("#importance th")[0]; head.click();
 const names = [...document.querySelectorAll("#importance tbody tr")].map(row => row.cells[0].textContent.toLowerCase());
 said.sorted = names.join() === [...names].sort().reverse().join();
+said.csv = [...document.querySelectorAll("main table")].every(table => table.querySelectorAll(".csv").length === 1);
+const links = []; HTMLAnchorElement.prototype.click = function () { links.push(this.download) };
+document.querySelector("#importance .csv").click(); said.download = links.join() === "importances-of-all-kinds.csv";
 said.charts = [...document.querySelectorAll("svg.chart")].every(svg => svg.getBoundingClientRect().width > 200);
 said.wide = document.documentElement.scrollWidth <= innerWidth;
 document.body.setAttribute("data-said", JSON.stringify(said));
@@ -288,7 +292,7 @@ def test_the_page_is_alive_in_a_browser(iris, tmp_path, width):
     dom, console = open_page(file, tmp_path / "profile", f"--window-size={width},900")
     said = re.search(r'data-said="([^"]*)"', dom)
     assert said, console
-    assert said.group(1).count("true") == 9, said.group(1)
+    assert said.group(1).count("true") == 11, said.group(1)
     assert console == []
 
 
@@ -352,3 +356,54 @@ def test_what_a_report_cannot_take_is_refused_by_name(iris):
         weald.report(forest, X, y, heading="Iris")
     with pytest.raises(weald.ParameterError, match="report was given a FeatureSelector"):
         weald.report(weald.select_features(forest, X, y, n_features=2, folds=0), X, y)
+
+
+def test_all_categories_are_drawn_or_the_others_are_named():
+    rng = np.random.default_rng(0)
+    for n_labels in (35, 60):
+        labels = np.array([f"grade {i:02}" for i in range(n_labels)])
+        X = pd.DataFrame(
+            {"grade": np.concatenate([labels, rng.choice(labels[:30], 800)]), "x": rng.normal(size=800 + n_labels)}
+        )
+        y = X["grade"].str[-2:].astype(int) + X["x"]
+        forest = weald.RandomForestRegressor(10, random_state=0, category_penalty=0).fit(X, y)
+        section = weald.report(forest, X, y).html.partition('<section id="dependence"')[2].partition("</section>")[0]
+        assert [label for label in labels if label not in section] == []
+        assert ("Not shown, since they are rarer: grade" in section) == (n_labels == 60)
+
+
+def test_the_dependence_on_categories_is_the_mean_prediction_and_its_band():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"color": rng.choice(["red", "green", "blue"], 300), "x": rng.normal(size=300)})
+    y = (X["color"] == "red") * 2.0 + X["x"]
+    forest = weald.RandomForestRegressor(10, random_state=0).fit(X, y)
+    rows = read_matrix(forest, X)
+    found = dependence._predict(forest, np.asarray(rows), 0, "color")
+    assert found.labels == ["blue", "green", "red"]
+    for label, mean, (low, high) in zip(found.labels, found.series[0].y, found.half, strict=True):
+        predicted = forest.predict(X.assign(color=label))
+        assert mean == pytest.approx(predicted.mean())
+        assert [low, high] == pytest.approx(np.quantile(predicted, [0.1, 0.9]))
+
+
+def test_nineteen_classes_have_a_matrix_and_a_line_each():
+    rng = np.random.default_rng(0)
+    labels = np.array([f"kind {k:02}" for k in range(19)])
+    y = np.concatenate([labels, rng.choice(labels, 600)])
+    X = rng.normal(size=(619, 4)) + np.char.partition(y, " ")[:, 2].astype(int)[:, None] / 4
+    forest = weald.RandomForestClassifier(30, random_state=0).fit(X, y)
+    html = weald.report(forest, X, y).html
+    confusion = forest.out_of_bag(X, y).confusion()
+    text = Page(html).text
+    start = text.index("Every class against the rest")
+    for k, label in enumerate(labels):
+        at = text.index(label, start)
+        assert text[at + 1] == f"{confusion[k].sum():g}"
+        assert text[at + 2] == f"{100 * confusion[k, k] / confusion[k].sum():.1f} %"
+    assert "the 6 most common of 19 classes" in " ".join(text)
+    assert html.count('class="n cell right"') == 19
+
+
+def test_a_report_has_its_date(iris):
+    forest, X, y, *_ = iris
+    assert re.search(r"Made by weald \S+ on \d{4}-\d\d-\d\d\.", weald.report(forest, X, y).html)

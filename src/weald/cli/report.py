@@ -1,7 +1,5 @@
 """`weald report`: an HTML report on a saved model."""
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -37,9 +35,7 @@ def report(
     if test is not None:
         given["X_test"], given["y_test"], _ = read_labeled(forest, test, target)
     with quiet_warnings():
-        made = weald.report(
-            forest, **given, file=out, title=title or model.name, command="weald " + shlex.join(sys.argv[1:])
-        )
+        made = weald.report(forest, **given, file=out, title=title or model.name)
     facts: Facts = {"report": str(out), "bytes": out.stat().st_size, "metrics": made.metrics}
     if json:
         screen.show_json(facts)

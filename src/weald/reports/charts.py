@@ -93,21 +93,24 @@ def bars(
     values: Sequence[float],
     *,
     errors: Sequence[float] | None = None,
+    ranges: Sequence[tuple[float, float]] | None = None,
     x_words: str,
     alt: str,
     width: float = svg.WIDTH,
 ) -> Markup:
-    """Draw bars that lie one below the other, with their names at the left; `errors` are halves of intervals."""
+    """Draw horizontal bars with their names at the left; `errors` are halves of intervals, `ranges` their ends."""
     step, names = 22.0, [shorten(w, 26) for w in words]
     left = max(60.0, svg.LETTER * max(map(len, names)) + 14)
     spread = np.zeros(len(values)) if errors is None else np.nan_to_num(np.asarray(errors))
-    both = np.concatenate([np.asarray(values) - spread, np.asarray(values) + spread])
+    ends = np.column_stack([np.asarray(values) - spread, np.asarray(values) + spread])
+    ends = ends if ranges is None else np.asarray(ranges, dtype=float)
+    both = np.concatenate([ends.ravel(), np.asarray(values, dtype=float)])
     height = step * len(names) + 52
     f = svg.ChartArea(
         svg.Scale(*svg.span(both, zero=True), left, width - 12), svg.Scale(0, 1, height - 40, 6), width, height
     )
     parts = [svg.line(f.x(v), 6, f.x(v), f.y.start, "grid") for v in f.x.ticks()]
-    for i, (short, full, value, error) in enumerate(zip(names, words, values, spread, strict=True)):
+    for i, (short, full, value, (low, high)) in enumerate(zip(names, words, values, ends.tolist(), strict=True)):
         y = 10 + step * i
         a, b = sorted((f.x(0.0), f.x(value)))
         parts.append(svg.text(short, left - 8, y + 12, anchor="end", kind="name"))
@@ -122,8 +125,8 @@ def bars(
                 class_="mass s0",
             )
         )
-        if error:
-            parts.append(svg.line(f.x(value - error), y + 8.5, f.x(value + error), y + 8.5, "error"))
+        if high > low:
+            parts.append(svg.line(f.x(low), y + 8.5, f.x(high), y + 8.5, "error"))
     parts.append(svg.line(f.x(0.0), 6, f.x(0.0), f.y.start, "axis"))
     return svg.picture(f, svg.axes(f, x_words, "", grid=False), *parts, alt=alt, kind="chart wide")
 

@@ -12,7 +12,8 @@ from weald.reports.metrics import area
 from weald.reports.predictions import Predictions
 from weald.reports.section import figure, figures, name, number, percent, shorten, stack, table, thin
 
-MOST_CLASSES = 12  # in a confusion matrix
+MOST_CLASSES = 30  # in a confusion matrix
+FEW = 8  # classes whose names stand side by side above a confusion matrix
 MOST_LINES = 6
 MOST_POINTS = 150  # of a curve
 
@@ -26,7 +27,8 @@ def pictures(predictions: Predictions, classes: Array) -> Markup:
     which = _chosen(predictions)
     if which:
         charts_ = [_roc(predictions, labels, which), _precision_recall(predictions, labels, which), *charts_]
-    return stack(confused, figures(*charts_))
+    by_class = [_by_class(predictions, labels, counts)] if len(classes) > 2 else []
+    return stack(confused, *by_class, figures(*charts_))
 
 
 def _chosen(predictions: Predictions) -> list[int]:
@@ -36,6 +38,23 @@ def _chosen(predictions: Predictions) -> list[int]:
         return [1] if counts.all() else []
     order = np.argsort(-counts, kind="stable")
     return [int(k) for k in order if 0 < counts[k] < len(predictions.truth)][:MOST_LINES]
+
+
+def _by_class(predictions: Predictions, labels: list[str], counts: np.ndarray) -> Markup:
+    """List precision, recall and areas of every class, each against the rest."""
+    lines = []
+    for k, label in enumerate(labels):
+        n_true, n_predicted = float(counts[k].sum()), float(counts[:, k].sum())
+        is_class = predictions.truth == k
+        areas = ["unknown"] * 2
+        if 0 < is_class.sum() < len(is_class):
+            score = predictions.predicted[:, k]
+            mean = average_precision_score(is_class, score, sample_weight=predictions.weight)
+            areas = [number(area(score, is_class, predictions.weight)[0]), number(float(mean))]
+        fractions = [percent(float(counts[k, k]) / n) if n else "unknown" for n in (n_true, n_predicted)]
+        lines.append([name(label, 40), number(n_true), *fractions, *areas])
+    heads = ["class", "rows", "recall", "precision", "ROC AUC", "average precision"]
+    return table(heads, lines, caption="Every class against the rest", numeric=range(1, 6), sortable=True)
 
 
 def _matrix(counts: np.ndarray, labels: list[str]) -> Markup:
@@ -60,7 +79,13 @@ def _matrix(counts: np.ndarray, labels: list[str]) -> Markup:
         tag("th", "right", scope="col", class_="n"),
     )
     caption = "Confusion matrix (rows: true class, columns: predicted class)"
-    body = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *rows), class_="confusion")
+    body = tag(
+        "table",
+        tag("caption", caption),
+        tag("thead", head),
+        tag("tbody", *rows),
+        class_="confusion" if len(labels) <= FEW else "confusion dense",
+    )
     return tag("div", body, class_="scroll", tabindex=0, role="region", aria_label=caption)
 
 
@@ -100,8 +125,8 @@ def _roc(predictions: Predictions, labels: list[str], which: list[int]) -> Marku
         x, y = np.append(0, alarms[at] / alarms[-1]), np.append(0, hits[at] / hits[-1])
         auc = area(predictions.predicted[:, k], predictions.truth == k, predictions.weight)[0]
         series.append(Series(_words_of(labels[k], len(which), f"area {number(auc)}"), x, y))
-    words = f"ROC curve: how many rows of {_of(labels, which)} are found, and how many others are predicted as it."
-    return _curves(series, words, x_words="others predicted as it", y_words="found", diagonal=True)
+    words = f"ROC curve: recall and false positive rate of {_of(labels, which)}."
+    return _curves(series, words, x_words="false positive rate", y_words="recall (true positive rate)", diagonal=True)
 
 
 def _precision_recall(predictions: Predictions, labels: list[str], which: list[int]) -> Markup:
@@ -116,8 +141,8 @@ def _precision_recall(predictions: Predictions, labels: list[str], which: list[i
         )
         words = _words_of(labels[k], len(which), f"average precision {number(float(mean))}")
         series.append(Series(words, np.append(0, x), np.append(y[0], y)))
-    words = f"Precision and recall of {_of(labels, which)}: how many rows called so are, and how many are found."
-    return _curves(series, words, x_words="found (recall)", y_words="right (precision)")
+    words = f"Precision and recall of {_of(labels, which)}."
+    return _curves(series, words, x_words="recall", y_words="precision")
 
 
 def _curves(series: list[Series], words: str, *, x_words: str, y_words: str, diagonal: bool = False) -> Markup:
@@ -128,7 +153,9 @@ def _curves(series: list[Series], words: str, *, x_words: str, y_words: str, dia
 
 
 def _of(labels: list[str], which: list[int]) -> str:
-    return f"class {shorten(labels[which[0]], 24)}" if len(which) == 1 else "each class"
+    if len(which) == 1:
+        return f"class {shorten(labels[which[0]], 24)}"
+    return "each class" if len(which) == len(labels) else f"the {len(which)} most common of {len(labels)} classes"
 
 
 def _calibration(predictions: Predictions, labels: list[str]) -> Markup:

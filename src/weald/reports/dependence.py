@@ -19,7 +19,8 @@ N_FEATURES = 6
 N_ROWS = 400  # that are asked
 N_VALUES = 24  # that a feature is set to
 N_CLASSES = 5
-N_LABELS = 12
+NAMED = 20  # of the categories that are left out
+N_LABELS = 40  # categories that are drawn; others are named in a note
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Dependence:
     series: list[Series]
     rug: list[float]
     labels: list[str] | None = None  # of categories
+    left_out: tuple[str, ...] = ()  # categories that are not drawn
+    half: list[tuple[float, float]] | None = None  # of categories: the band that holds 80 % of the rows
 
 
 def section(model: TreeModel, rows: Matrix, order: IntArray, names: tuple[str, ...]) -> Section:
@@ -41,8 +44,8 @@ def section(model: TreeModel, rows: Matrix, order: IntArray, names: tuple[str, .
     scale = span(np.concatenate(on_scale)) if on_scale else None
     pictures = [_draw(one, scale) for one in asked]
     lead = (
-        "What the forest predicts on average when one feature is set to a value and all others stay as they are. The "
-        "band holds 80 % of the rows; small marks below are tenths of the rows."
+        "Mean prediction when one feature is set to a value and all others stay as they are. The band, or the thin "
+        "line of a category, holds 80 % of the rows; small marks below are deciles of the feature."
     )
     caution = (
         "Where features go together, some of these rows could not exist: read the curves as what the forest would "
@@ -92,15 +95,27 @@ def _predict(model: TreeModel, some: FloatArray, feature: int, words: str) -> De
 
 
 def _predict_categories(model: TreeModel, some: FloatArray, feature: int, words: str, labels: Array) -> Dependence:
-    """Ask for each of the most common categories; of many classes, look at the one that changes most."""
+    """Predict with each category; of many classes, show the one that changes most.
+
+    All categories are drawn, or the most common ones of the sample where there are very many.
+    """
     known = some[~np.isnan(some[:, feature]), feature].astype(int)
-    counts = np.bincount(known, minlength=len(labels))
-    values = np.sort(np.argsort(-counts, kind="stable")[: min(N_LABELS, int((counts > 0).sum()))])
-    predicted = depend(model, some, feature, values.astype(np.float64)).mean(axis=1)
+    order = np.argsort(-np.bincount(known, minlength=len(labels)), kind="stable")
+    values, left_out = np.sort(order[:N_LABELS]), np.sort(order[N_LABELS:])
+    predicted = depend(model, some, feature, values.astype(np.float64))
     classes = getattr(model, "classes_", None)
-    k = 0 if classes is None else 1 if len(classes) == 2 else int(np.ptp(predicted, axis=0).argmax())
-    series = [Series("", values.astype(np.float64), predicted if classes is None else predicted[:, k])]
-    return Dependence(words, _of(classes, k), series, [], [str(labels[v]) for v in values])
+    k = 0 if classes is None else 1 if len(classes) == 2 else int(np.ptp(predicted.mean(axis=1), axis=0).argmax())
+    one = predicted if classes is None else predicted[:, :, k]
+    low, high = np.quantile(one, [0.1, 0.9], axis=1)
+    return Dependence(
+        words,
+        _of(classes, k),
+        [Series("", values.astype(np.float64), one.mean(axis=1))],
+        [],
+        [str(labels[v]) for v in values],
+        tuple(str(labels[v]) for v in left_out),
+        list(zip(low.tolist(), high.tolist(), strict=True)),
+    )
 
 
 def _of(classes: Array | None, k: int) -> str:
@@ -109,8 +124,19 @@ def _of(classes: Array | None, k: int) -> str:
 
 def _draw(one: Dependence, scale: tuple[float, float] | None) -> Markup:
     alt = f"How the {one.predicted} depends on {shorten(one.feature)}."
+    words = f"{shorten(one.feature, 40)}: {one.predicted}"
     if one.labels is not None:
-        picture = charts.bars(one.labels, one.series[0].y.tolist(), x_words=one.predicted, alt=alt)
-    else:
-        picture = charts.lines(one.series, x_words=one.feature, y_words="", alt=alt, rug=one.rug, y=scale)
-    return figure(picture, f"{shorten(one.feature, 40)}: {one.predicted}")
+        values = one.series[0].y.tolist()
+        picture = charts.bars(one.labels, values, ranges=one.half, x_words=one.predicted, alt=alt)
+        return figure(picture, words + _say_left_out(one.left_out))
+    picture = charts.lines(one.series, x_words=one.feature, y_words=one.predicted, alt=alt, rug=one.rug, y=scale)
+    return figure(picture, words)
+
+
+def _say_left_out(labels: tuple[str, ...]) -> str:
+    """Name the categories that are not drawn, or the first of very many."""
+    if not labels:
+        return ""
+    listed = ", ".join(shorten(label, 24) for label in labels[:NAMED])
+    more = f" and {len(labels) - NAMED:,} more" if len(labels) > NAMED else ""
+    return f". Not shown, since they are rarer: {listed}{more}"

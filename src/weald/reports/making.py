@@ -3,6 +3,7 @@
 import inspect
 import platform
 import sys
+import time
 from collections.abc import Mapping
 from importlib.metadata import version
 
@@ -34,7 +35,8 @@ def section(model: TreeModel, timings: Mapping[str, float], command: str | None)
         subhead("Grow it again"),
         tag(
             "p",
-            "The same table, parameters and seed give the same forest, bit for bit, on any machine and any threads.",
+            "The same table, parameters and seed give the same forest, bit for bit, on any machine and with any number "
+            "of threads. " + ("X and y are the training data." if command is None else "Run it in the same folder."),
         ),
         tag("pre", tag("code", join(*(command or code(model, changed)).splitlines(), between="\n")), tabindex=0),
         table(["what", "value"], prints, caption="Fingerprints"),
@@ -44,7 +46,7 @@ def section(model: TreeModel, timings: Mapping[str, float], command: str | None)
             [[k, repr(v), "" if k not in changed else "changed"] for k, v in given.items()],
             caption="Parameters",
         ),
-        table(["what", "version"], _versions(), caption="Versions"),
+        table(["what", "version"], _versions(), caption="Date and versions of this report"),
     ]
     return Section(
         "making",
@@ -73,7 +75,11 @@ def _usual(kind: type) -> dict[str, object]:
 
 
 def _versions() -> list[list[str]]:
-    return [[package, version(package)] for package in VERSIONS] + [
-        ["Python", platform.python_version()],
-        ["system", f"{sys.platform}, {platform.machine()}"],
-    ]
+    return (
+        [["date", time.strftime("%Y-%m-%d %H:%M")]]
+        + [[package, version(package)] for package in VERSIONS]
+        + [
+            ["Python", platform.python_version()],
+            ["system", f"{sys.platform}, {platform.machine()}"],
+        ]
+    )

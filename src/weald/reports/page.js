@@ -1,4 +1,4 @@
-// What the page does: theme, folding trees, choosing a tree, sorting tables.
+// What the page does: theme, folding trees, choosing a tree, sorting tables, downloading them.
 const $$ = (what, where = document) => [...where.querySelectorAll(what)];
 const root = document.documentElement;
 $$(".theme").forEach(button => button.onclick = () => {
@@ -27,7 +27,7 @@ const value = cell => {
   const text = cell.textContent.trim().replace(/,/g, "").replace("−", "-").replace("none", "0").replace(/^[<>] /, "");
   return text !== "" && !isNaN(parseFloat(text)) ? parseFloat(text) : cell.textContent.toLowerCase();
 };
-$$("table.sort").forEach(table => $$("thead th", table).forEach((head, column) => {
+$$("main table:not(.confusion)").forEach(table => $$("thead th", table).forEach((head, column) => {
   const sort = () => {
     const up = head.getAttribute("aria-sort") === "descending";
     $$("th", table).forEach(other => other.removeAttribute("aria-sort"));
@@ -40,4 +40,23 @@ $$("table.sort").forEach(table => $$("thead th", table).forEach((head, column) =
   head.onclick = sort;
   head.onkeydown = event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); sort(); } };
 }));
+const quoted = text => /[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+$$("main table").forEach(table => {
+  const button = document.createElement("button");
+  button.className = "csv";
+  button.type = "button";
+  button.textContent = "CSV";
+  button.title = "Download this table";
+  const title = table.caption.textContent;
+  button.onclick = () => {
+    const lines = $$("tr", table).map(row => [...row.cells].map(cell =>
+      quoted((cell.querySelector("bdi[title]")?.title || cell.innerText).trim().replace(/\s+/g, " "))).join(","));
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([lines.join("\r\n") + "\r\n"], { type: "text/csv" }));
+    link.download = title.replace(/\W+/g, "-").toLowerCase() + ".csv";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+  table.caption.append(button);
+});
 addEventListener("beforeprint", () => $$(".scroll").forEach(part => { part.scrollTop = 0 }));

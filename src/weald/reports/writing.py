@@ -159,7 +159,11 @@ def report(
     scores = [(predictions, judge(predictions)) for predictions in sources]
     heading = title if title is not None else type(model).__name__
     html = write_page(
-        heading, _words(model, rows), _cards(model, scores), sections, f"Made by weald {version('weald')}."
+        heading,
+        _words(model, rows),
+        _cards(model, scores),
+        sections,
+        f"Made by weald {version('weald')} on {time.strftime('%Y-%m-%d')}.",
     )
     made = Report(html, {a.source: {s.name: (s.value, s.low, s.high) for s in judged} for a, judged in scores})
     if file is not None:
