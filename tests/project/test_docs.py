@@ -110,10 +110,11 @@ def test_the_reference_has_every_public_name():
     assert public_names() - set(documented_names()) == set()
 
 
-def test_the_index_of_the_reference_leads_to_every_page_of_it():
+def test_the_index_of_the_reference_has_every_page_and_every_name_of_weald():
     index = (DOCS / "reference" / "index.md").read_text()
     pages = {page.name for page in (DOCS / "reference").glob("*.md")} - {"index.md"}
     assert {page for page in pages if f"]({page})" in index} == pages
+    assert [name for name in weald.__all__ if name != "__version__" and f"`{name}`" not in index] == []
 
 
 def test_the_readme_summarizes_the_table_of_the_page_on_input_data(monkeypatch):
