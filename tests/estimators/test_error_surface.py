@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import log_loss
@@ -130,6 +131,31 @@ def test_trees_that_are_roots_have_a_surface():
     model = weald.RandomForestClassifier(25, oob_score=True, random_state=0).fit(np.zeros((20, 2)), np.arange(20) % 2)
     for name in ("max_depth", "min_samples_split", "min_impurity_decrease", "max_leaf_nodes", "ccp_alpha"):
         assert (model.oob_.surface(name).errors == model.oob_error_).all()
+
+
+def test_code_stores_have_a_surface(tmp_path, forest):
+    store = weald.codes.from_chunks([(X[:80], Y[:80]), (X[80:], Y[80:])], folder=tmp_path)
+    model = weald.RandomForestClassifier(30, oob_score=True, random_state=0).fit(store)
+    for found in (model.oob_, model.out_of_bag(store)):
+        assert np.array_equal(found.surface("max_depth").errors, forest.oob_.surface("max_depth").errors)
+
+
+def test_sparse_tables_have_a_surface(forest):
+    model = weald.RandomForestClassifier(30, oob_score=True, random_state=0).fit(sparse.csr_matrix(X), Y)
+    assert np.array_equal(model.oob_.surface("max_depth").errors, forest.oob_.surface("max_depth").errors)
+
+
+def test_rows_of_weight_0_are_left_out():
+    model = weald.RandomForestClassifier(40, oob_score=True, random_state=0).fit(X, Y, np.arange(150) % 3)
+    assert model.oob_.surface("max_depth").errors[-1] == model.oob_error_
+
+
+def test_ctrl_c_stops_a_surface(forest):
+    def interrupt(truth, predicted):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        forest.oob_.surface("max_depth", scoring=interrupt)
 
 
 def test_progress_is_shown_if_asked_for(forest, capsys):

@@ -201,8 +201,13 @@ class RowsToScore:
         return outside
 
 
-def rows_outside_bags(model: "TreeModel", engine: Engine, codes: Codes, reading: Reading) -> RowsToScore:
-    """Put a fitted model and its training data together; of the codes only what bags are drawn from is kept."""
+def rows_outside_bags(model: "TreeModel", engine: Engine, codes: Codes, reading: Reading) -> RowsToScore | None:
+    """Put a fitted model and its training data together; of the codes only what bags are drawn from is kept.
+
+    None: the rows are on a cluster, and stay there.
+    """
+    if engine.local is not engine:
+        return None
     plain = drop_out_of_bag(copy.copy(model))
     return RowsToScore(plain, engine.local, engine.bag_source(codes), reading)
 

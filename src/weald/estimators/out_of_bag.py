@@ -388,7 +388,10 @@ class OutOfBag:
         ((7, 50), True)
         """
         if self.rows_to_score is None:
-            raise DataError(_FORGOTTEN)
+            raise DataError(
+                "A surface needs the training table in memory: a saved or copied forest keeps no training data, and "
+                "rows on a cluster stay there. Give the table again: forest.out_of_bag(X, y).surface(...)."
+            )
         return self.rows_to_score.surface(parameters, values, scoring, verbose)
 
     # ------------------------------------------------------------------------------------------------------- bags
