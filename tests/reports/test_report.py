@@ -1,12 +1,14 @@
 """The report: complete, safe for any content of the table, and interactive in a browser."""
 
+import json
 import re
+from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_diabetes, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import train_test_split
 
@@ -407,3 +409,41 @@ def test_nineteen_classes_have_a_matrix_and_a_line_each():
 def test_a_report_has_its_date(iris):
     forest, X, y, *_ = iris
     assert re.search(r"Made by weald \S+ on \d{4}-\d\d-\d\d\.", weald.report(forest, X, y).html)
+
+
+SLIDE = """
+const part = document.querySelector(".thresholds"), said = {}, text = () => part.querySelector(".outcome").textContent;
+said.half = text();
+const slider = part.querySelector(".threshold");
+slider.value = 20; slider.dispatchEvent(new Event("input")); said.fifth = text();
+part.querySelectorAll(".price")[1].value = 5; part.querySelector(".cheapest").click();
+said.best = slider.value; said.cost = text();
+document.body.setAttribute("data-said", JSON.stringify(said));
+"""
+
+
+@needs_browser
+def test_a_threshold_can_be_chosen_by_its_cost(tmp_path):
+    X, y = load_breast_cancer(return_X_y=True)
+    forest = weald.RandomForestClassifier(30, random_state=0).fit(X[::2], y[::2])
+    html = weald.report(forest, X[::2], y[::2]).html
+    file = tmp_path / "page.html"
+    rule = re.search(r'<meta http-equiv="Content-Security-Policy"[^>]*>', html).group()
+    file.write_text(html.replace(rule, "").replace("</body>", f"<script>{SLIDE}</script></body>"), encoding="utf-8")
+    dom, console = open_page(file, tmp_path / "profile")
+    said = json.loads(unescape(re.search(r'data-said="([^"]*)"', dom).group(1)))
+    assert console == []
+    found = forest.out_of_bag(X[::2], y[::2])
+    score, truth = found._averages[:, 1], y[::2] == 1
+
+    def outcome(t):
+        called = score >= t / 100 - 1e-12
+        return int((called & truth).sum()), int((called & ~truth).sum())
+
+    for t, key in ((50, "half"), (20, "fifth")):
+        hits, alarms = outcome(t)
+        assert f"Threshold {t / 100:g}: {hits} of {truth.sum()} rows of class 1 found" in said[key]
+        assert f", {alarms} others predicted as it" in said[key]
+    costs = [outcome(t)[1] + 5 * (truth.sum() - outcome(t)[0]) for t in range(101)]
+    assert costs[int(said["best"])] == min(costs)
+    assert f"Cost {min(costs)}." in said["cost"]

@@ -1,5 +1,7 @@
 """Pictures of predicted classes: confusion matrix, ROC and precision-recall curves, calibration."""
 
+import json
+
 import numpy as np
 from sklearn.metrics import average_precision_score
 
@@ -10,7 +12,7 @@ from weald.reports import charts
 from weald.reports.charts import Series
 from weald.reports.metrics import area
 from weald.reports.predictions import Predictions
-from weald.reports.section import figure, figures, name, number, percent, shorten, stack, table, thin
+from weald.reports.section import figure, figures, name, number, percent, shorten, stack, subhead, table, thin
 
 MOST_CLASSES = 30  # in a confusion matrix
 FEW = 8  # classes whose names stand side by side above a confusion matrix
@@ -26,9 +28,15 @@ def pictures(predictions: Predictions, classes: Array) -> Markup:
     charts_ = [_calibration(predictions, labels)]
     which = _chosen(predictions)
     if which:
-        charts_ = [_roc(predictions, labels, which), _precision_recall(predictions, labels, which), *charts_]
+        charts_ = [
+            _roc(predictions, labels, which),
+            _precision_recall(predictions, labels, which),
+            _gain(predictions, labels, which),
+            *charts_,
+        ]
     by_class = [_by_class(predictions, labels, counts)] if len(classes) > 2 else []
-    return stack(confused, *by_class, figures(*charts_))
+    sliders = [_threshold(predictions, labels)] if which == [1] and len(classes) == 2 else []
+    return stack(confused, *by_class, figures(*charts_), *sliders)
 
 
 def _chosen(predictions: Predictions) -> list[int]:
@@ -143,6 +151,52 @@ def _precision_recall(predictions: Predictions, labels: list[str], which: list[i
         series.append(Series(words, np.append(0, x), np.append(y[0], y)))
     words = f"Precision and recall of {_of(labels, which)}."
     return _curves(series, words, x_words="recall", y_words="precision")
+
+
+def _gain(predictions: Predictions, labels: list[str], which: list[int]) -> Markup:
+    series = []
+    for k in which:
+        hits, alarms = _sides(predictions, k)
+        at = thin(len(hits), MOST_POINTS)
+        x, y = np.append(0, (hits + alarms)[at] / (hits + alarms)[-1]), np.append(0, hits[at] / hits[-1])
+        tenth = float(np.interp(0.1, x, y))
+        found = f"{percent(tenth)} in the first 10 % of the rows, lift {number(10 * tenth)}"
+        series.append(Series(_words_of(labels[k], len(which), found), x, y))
+    words = f"Cumulative gain of {_of(labels, which)}: recall if you take the rows of the highest probability first."
+    return _curves(series, words, x_words="fraction of the rows", y_words="recall", diagonal=True)
+
+
+def _threshold(predictions: Predictions, labels: list[str]) -> Markup:
+    """Let the reader choose a threshold for the second class, and see its errors and their cost."""
+    score, happened = predictions.predicted[:, 1], predictions.truth == 1
+    steps = np.arange(101) / 100
+    place = np.searchsorted(steps, score + 1e-12, side="right")  # thresholds that the row reaches
+
+    def reached(rows: np.ndarray) -> list[float]:
+        counts = np.bincount(place, weights=predictions.weight * rows, minlength=102)
+        return [round(float(n), 6) for n in counts[::-1].cumsum()[::-1][1:]]
+
+    hits, alarms = reached(happened), reached(~happened)
+    slider = tag("input", type="range", min=0, max=100, value=50, class_="threshold", aria_label="threshold")
+    prices = [
+        tag("label", f"{words} ", tag("input", type="number", min=0, step="any", value=1, class_="price"))
+        for words in ("cost of a false positive", "of a false negative")
+    ]
+    best = tag("button", "Lowest cost", type="button", class_="cheapest")
+    said = (
+        f"Threshold 0.5: {number(hits[50])} of {number(hits[0])} rows of class {shorten(labels[1], 24)} found, "
+        f"{number(alarms[50])} others predicted as it."
+    )
+    return tag(
+        "div",
+        subhead(f"Threshold for class {shorten(labels[1], 24)}"),
+        tag("div", slider, *prices, best, class_="tools"),
+        tag("p", said, class_="outcome", aria_live="polite"),
+        class_="thresholds",
+        data_hits=json.dumps(hits),
+        data_alarms=json.dumps(alarms),
+        data_label=shorten(labels[1], 24),
+    )
 
 
 def _curves(series: list[Series], words: str, *, x_words: str, y_words: str, diagonal: bool = False) -> Markup:

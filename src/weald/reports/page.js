@@ -59,4 +59,25 @@ $$("main table").forEach(table => {
   };
   table.caption.append(button);
 });
+$$(".thresholds").forEach(part => {
+  const [hits, alarms] = [part.dataset.hits, part.dataset.alarms].map(text => JSON.parse(text));
+  const [slider, outcome] = [part.querySelector(".threshold"), part.querySelector(".outcome")];
+  const prices = $$(".price", part);
+  const round = n => Number(n.toPrecision(6)).toLocaleString("en");
+  const rate = (n, of) => of ? (100 * n / of).toFixed(1) + " %" : "unknown";
+  const cost = t => alarms[t] * prices[0].value + (hits[0] - hits[t]) * prices[1].value;
+  const show = () => {
+    const t = Number(slider.value);
+    outcome.textContent = `Threshold ${t / 100}: ${round(hits[t])} of ${round(hits[0])} rows of class ${part.dataset.label} found ` +
+      `(recall ${rate(hits[t], hits[0])}), ${round(alarms[t])} others predicted as it ` +
+      `(precision ${rate(hits[t], hits[t] + alarms[t])}). Cost ${round(cost(t))}.`;
+  };
+  slider.oninput = show;
+  prices.forEach(price => { price.oninput = show });
+  part.querySelector(".cheapest").onclick = () => {
+    slider.value = hits.reduce((best, _, t) => cost(t) < cost(best) ? t : best, 0);
+    show();
+  };
+  show();
+});
 addEventListener("beforeprint", () => $$(".scroll").forEach(part => { part.scrollTop = 0 }));
