@@ -165,7 +165,7 @@ def test_what_is_no_estimator_of_weald_is_not_written(tmp_path):
     class Mine(weald.DecisionTreeClassifier):
         pass
 
-    with pytest.raises(weald.FormatError, match="no estimator of weald itself"):
+    with pytest.raises(weald.FormatError, match="not an estimator of weald itself"):
         Mine().fit([[1.0], [2.0]], [0, 1]).save(tmp_path / "m.weald")
     assert list(tmp_path.iterdir()) == []
 

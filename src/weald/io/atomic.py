@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all. Every writer of weald uses `write_file` or `open_new`."""
+"""Atomic writing of files: completely or not at all. Every writer of weald uses `write_file` or `open_new`."""
 
 import os
 import re
@@ -11,22 +11,22 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
 PathLike: TypeAlias = str | os.PathLike[str]
-Buffer: TypeAlias = Any  # bytes, a view or an array: Python 3.11 has no type for what has a buffer
+Buffer: TypeAlias = Any  # bytes, a view or an array: Python 3.11 has no type for objects with a buffer
 
 ABANDONED_AFTER = 3600.0  # seconds: a shared folder may hold files of processes on other machines
 
 
 def write_file(path: PathLike, pieces: Iterable[Buffer]) -> None:
-    """Write pieces (bytes, views, arrays) to a file in one step: until all of it is on the disk, the old file stays."""
+    """Write pieces (bytes, views, arrays) to a file atomically: the old file stays until everything is on disk."""
     with open_new(path) as file:
         file.writelines(pieces)
 
 
 @contextmanager
 def open_new(path: PathLike) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of the old one at the end, if nothing failed.
+    """Open a file that replaces the old one at the end, if nothing failed.
 
-    The new file keeps the mode of the old one. A symbolic link is followed. A device or a pipe is written to.
+    The new file keeps the mode of the old one. Symbolic links are followed. A device or a pipe is written directly.
     """
     given = Path(path)
     if given.exists() and not given.is_file() and not given.is_dir():
@@ -51,7 +51,7 @@ def open_new(path: PathLike) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _named(pipe: Path) -> Iterator[None]:
-    """Name the pipe in the error: it may be mistaken for that of stdout."""
+    """Add the name of the pipe to the error: it could be mistaken for that of stdout."""
     try:
         yield
     except BrokenPipeError as error:

@@ -1,8 +1,9 @@
-"""Arrays of a file, compressed and back.
+"""Compression of the arrays of a file.
 
-The bytes of numbers are laid out by place (all first bytes, all second bytes, ...), which compresses better, and go
-through zlib. What compresses by more than MOST_TIMES is left as it is: then a reader can refuse whatever claims to be
-larger, and no small file can ask for much memory. Leaf marks stay as they are, too: they say how many nodes there are.
+The bytes of numbers are reordered by position (all first bytes, all second bytes, ...), which compresses better, and
+compressed by zlib. Arrays that compress by more than MOST_TIMES are stored uncompressed: then a reader can refuse
+larger claims, and no small file can require much memory. Leaf marks are not compressed either, because they determine
+the number of nodes.
 """
 
 import math
@@ -20,12 +21,12 @@ from weald.io.streams import Arrays
 LEVEL = 6
 MOST_TIMES = 64
 LEAST_BYTES = 256  # shorter arrays are not worth it
-LARGE_BYTES = 2**20  # are decompressed on several threads
+LARGE_BYTES = 2**20  # larger arrays are decompressed on several threads
 NEVER = ("node.leaf",)
 
 
 def zip_arrays(arrays: Arrays) -> tuple[Arrays, dict[str, Json]]:
-    """Compress what becomes shorter; beside it, type and shape of each array that was compressed."""
+    """Compress arrays that become smaller; also return the type and shape of each compressed array."""
     stored, zipped = dict(arrays), {}
     for name, array in arrays.items():
         if _plain_name(name) in NEVER or array.nbytes < LEAST_BYTES:
@@ -38,7 +39,7 @@ def zip_arrays(arrays: Arrays) -> tuple[Arrays, dict[str, Json]]:
 
 
 def _plain_name(name: str) -> str:
-    """Leave out the number of the target."""
+    """Remove the number of the target from a name."""
     return name.rpartition("/")[2]
 
 
@@ -48,12 +49,12 @@ def _by_place(array: Array) -> Array:
 
 
 def _width(dtype: np.dtype[np.generic], shape: Sequence[int]) -> int:
-    """Bytes that belong together: those of a number, or those of a double that was cut short."""
+    """Number of bytes of an element: of a number, or of a truncated double."""
     return int(shape[1]) if dtype == np.uint8 and len(shape) == 2 else dtype.itemsize
 
 
 def unzip(arrays: Arrays, zipped: Json, limit: int) -> Arrays:
-    """Make the arrays again, if all of them together take no more than the limit."""
+    """Decompress arrays, if all of them together do not exceed the limit."""
     require(isinstance(zipped, dict) and zipped.keys() <= arrays.keys(), "Compressed arrays are missing.")
     sizes = {name: _size_of(name, entry, len(arrays[name])) for name, entry in zipped.items()}
     total = sum(sizes.values())
@@ -64,7 +65,7 @@ def unzip(arrays: Arrays, zipped: Json, limit: int) -> Arrays:
 
 
 def _size_of(name: str, entry: Json, n_bytes: int) -> int:
-    """Check what is said of a compressed array; its size in bytes."""
+    """Check the metadata of a compressed array; return its size in bytes."""
     proper = isinstance(entry, list) and len(entry) == 2 and entry[0] in TYPES.values() and is_numbers(entry[1])
     require(
         proper and _plain_name(name) not in NEVER and 1 <= len(entry[1]) <= 4,

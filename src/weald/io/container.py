@@ -1,12 +1,12 @@
-"""The container of a `.weald` file: a safetensors file, written so that equal contents are equal bytes.
+"""The container of a `.weald` file: a safetensors file, written so that equal contents give equal bytes.
 
     8 bytes     length of the header, little-endian
     header      JSON: texts under "__metadata__", and type, shape and place of each array
     arrays      one after the other, little-endian, no gaps
 
-Two digests stand in the metadata: `weald.sha256` of the header (its own 64 places filled with zeros), which comes first
-and so is found before anything is parsed, and `weald.data` of the arrays. The reader trusts no number: it refuses gaps,
-overlaps, names that come twice, and a header that is too long, before it takes memory for any of it.
+The metadata contain two digests: `weald.sha256` of the header (its own 64 characters replaced by zeros), which comes
+first and so is found before anything is parsed, and `weald.data` of the arrays. The reader trusts no number: it refuses
+gaps, overlaps, duplicate names, and a header that is too long, before it allocates memory.
 """
 
 import hashlib
@@ -24,16 +24,16 @@ from weald.errors import FormatError
 MOST_HEADER = 2**22  # bytes; long lists are arrays
 MOST_DIGITS = 40  # of a whole number in the header
 
-SLICE = 2**26  # bytes that are looked at at a time
-LINE = 64  # bytes: where the header ends, and of which arrays that are PACKED have a multiple
+SLICE = 2**26  # bytes that are processed at a time
+LINE = 64  # bytes: alignment of the header and size unit of PACKED arrays
 
 METADATA = "__metadata__"
-PACKED = "packed."  # in the names of arrays that are walked as they stand
+PACKED = "packed."  # prefix of the names of arrays that are used in place
 OPENING = b'{"__metadata__":{"weald.sha256":"'
 DIGEST = slice(8 + len(OPENING), 8 + len(OPENING) + 64)
 
 Buffer = bytes | memoryview
-Json: TypeAlias = Any  # parsed JSON of a file, which may hold anything: it is checked value by value
+Json: TypeAlias = Any  # parsed JSON of a file, whose values are checked one by one
 Done = Callable[[], None]
 
 TYPES = {
@@ -45,7 +45,7 @@ NAMES = {np.dtype(code).newbyteorder("<"): name for name, code in TYPES.items()}
 
 @dataclass(frozen=True)
 class Contents:
-    """What a container holds: texts and arrays. The arrays are views of the file's own bytes."""
+    """The contents of a container: texts and arrays. The arrays are views of the file's bytes."""
 
     metadata: dict[str, str]
     arrays: dict[str, Array]
@@ -55,8 +55,9 @@ class Contents:
 
 
 def write(metadata: dict[str, str], arrays: dict[str, Array], done: Done | None = None) -> list[Buffer]:
-    """Lay out a file as pieces to be written one after the other. `done` is called now and then; see `in_slices`."""
-    # So all are aligned; what is walked as it stands (PACKED) comes first, at the beginning of a line of the cache.
+    """Lay out a file as pieces to be written one after the other. `done` is called regularly; see `in_slices`."""
+    # This keeps all arrays aligned; PACKED arrays, which are used in place, come first, at the beginning of a cache
+    # line.
     ordered = sorted(arrays.items(), key=lambda item: (PACKED not in item[0], -item[1].dtype.itemsize, item[0]))
     pieces, table, at = [], {}, 0
     for name, array in ordered:
@@ -79,7 +80,7 @@ def write(metadata: dict[str, str], arrays: dict[str, Array], done: Done | None 
 
 
 def in_slices(pieces: Iterable[Buffer], done: Done | None = None) -> Iterator[Buffer]:
-    """Divide what is long; after each slice `done` may let go of pages that were mapped to look at it."""
+    """Divide long pieces; after each slice `done` may release mapped pages that were read."""
     for piece in pieces:
         view = memoryview(piece)
         for begin in range(0, len(view), SLICE):
@@ -99,12 +100,12 @@ def _digest(pieces: Iterable[Buffer | bytearray]) -> str:
 
 
 def read(buffer: Buffer, *, check_data: bool = True, done: Done | None = None) -> Contents:
-    """Read a container; without `check_data` the digest of the arrays is not looked at. For `done` see `in_slices`."""
+    """Read a container; without `check_data` the digest of the arrays is not checked. For `done` see `in_slices`."""
     view = memoryview(buffer)
     end = _find_header(view)
     head = bytearray(view[:end])
     found, head[DIGEST] = bytes(head[DIGEST]), b"0" * 64
-    require(found == _digest([head]).encode(), "The header is damaged: its SHA-256 is not the one that it states.")
+    require(found == _digest([head]).encode(), "The header is damaged: its SHA-256 does not match.")
     table = parse_json(bytes(head[8:]))
     metadata = table.pop(METADATA)
     is_text = isinstance(metadata, dict) and all(isinstance(text, str) for text in metadata.values())
@@ -112,12 +113,12 @@ def read(buffer: Buffer, *, check_data: bool = True, done: Done | None = None) -
     arrays = _find_arrays(table, view[end:])
     if check_data:
         whole = metadata.get("weald.data") == _digest(in_slices([view[end:]], done))
-        require(whole, "The arrays are damaged: their SHA-256 is not the one that the header states.")
+        require(whole, "The arrays are damaged: their SHA-256 does not match that in the header.")
     return Contents(metadata, arrays)
 
 
 def _find_header(view: memoryview) -> int:
-    """Find where the header ends."""
+    """Find the end of the header."""
     require(len(view) >= DIGEST.stop, f"It is not a .weald file: it has {len(view)} bytes only.")
     require(view[8 : DIGEST.start] == OPENING, "It is not a .weald file: it begins with other bytes.")
     length = int.from_bytes(view[:8], "little")
@@ -127,7 +128,7 @@ def _find_header(view: memoryview) -> int:
 
 
 def _find_arrays(table: dict[str, Json], data: memoryview) -> dict[str, Array]:
-    """Find the arrays, and make sure that they fill the rest of the file, one after the other."""
+    """Find the arrays, and check that they fill the rest of the file, one after the other."""
     at, arrays = 0, {}
     for name, entry in sorted(table.items(), key=_place_of):
         dtype, shape, (begin, end) = TYPES.get(entry["dtype"]), entry["shape"], entry["data_offsets"]
@@ -151,16 +152,16 @@ def _place_of(item: tuple[str, Json]) -> tuple[int, int]:
 
 
 def is_numbers(value: object) -> TypeGuard[list[int]]:
-    """Say whether a value is a list of whole numbers from 0."""
+    """Return whether a value is a list of nonnegative whole numbers."""
     return isinstance(value, list) and all(type(number) is int and number >= 0 for number in value)
 
 
 def parse_json(text: bytes | str) -> dict[str, Json]:
-    """Read a JSON object: no name twice, no NaN, no endless numbers, not too deep."""
+    """Read a JSON object without duplicate names, NaN, huge numbers or deep nesting."""
     try:
         parsed = json.loads(text, object_pairs_hook=_once, parse_constant=_refuse_constant, parse_int=_short_int)
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"The header is not the JSON that it should be: {error}.") from None
+        raise FormatError(f"The header is not valid JSON: {error}.") from None
     require(isinstance(parsed, dict), "The header is not a JSON object.")
     return dict(parsed)
 
@@ -183,11 +184,11 @@ def _short_int(digits: str) -> int:
 
 
 def require(condition: object, message: str) -> None:
-    """Refuse a file."""
+    """Raise a FormatError unless the condition holds."""
     if not condition:
         raise FormatError(message)
 
 
 def ascends(numbers: IntArray) -> bool:
-    """Say whether each number is larger than the one before. Differences could wrap around."""
+    """Return whether the numbers are strictly ascending. Differences could wrap around."""
     return bool(np.all(numbers[1:] > numbers[:-1]))

@@ -1,8 +1,8 @@
-"""What can be foretold of a forest's numbers from the shape of its trees and from their leaves.
+"""Predicting a forest's numbers from the shape of its trees and from their leaves, to store only differences.
 
-A file keeps only what a guess lacks, so a guess need not be exact; it must be the same on every machine. So there is
-nothing here but + - * /, whole numbers, ldexp and rint of doubles. core/files/decode.cpp repeats the same guesses
-to read files.
+A file stores the differences from these predictions, so they need not be exact, but must be the same on every machine.
+So this module uses only + - * /, whole numbers, ldexp and rint of doubles. core/files/decode.cpp computes the same
+predictions to read files.
 
     weights, flags, decreases, values, impurities
 """
@@ -15,24 +15,24 @@ from weald.data.types import FloatArray, IntArray
 from weald.forest.forest import MISSING_LEFT
 from weald.io.tree_shape import Shape, halves
 
-MOST_CLASSES = 32  # beyond, decreases are kept as they are
+MOST_CLASSES = 32  # with more classes, decreases are stored as they are
 LARGEST = 2.0**62
 
 
 def to_whole(values: FloatArray) -> IntArray:
-    """Round doubles to whole numbers; what is none, or too large, is cut off."""
+    """Round doubles to whole numbers; invalid or too large ones are clipped."""
     tidy = np.where(np.isnan(values), 0.0, values)
     whole: IntArray = np.rint(np.clip(tidy, -LARGEST, LARGEST)).astype(np.int64)
     return whole
 
 
 def weights(shape: Shape, of_leaves: FloatArray) -> FloatArray:
-    """Weights add up."""
+    """The weight of a split is the sum of the weights of its children."""
     return shape.sums(to_whole(of_leaves)).astype(np.float64)
 
 
 def flags(shape: Shape, weight: FloatArray) -> IntArray:
-    """Where no value was missing, the heavier side is for the missing ones; left on a tie."""
+    """If no value was missing, missing values go to the heavier side; left on a tie."""
     left, right = halves(weight, shape)
     return np.where(left >= right, MISSING_LEFT, 0).astype(np.uint8)
 
@@ -93,10 +93,10 @@ def class_decreases(rule: str, shape: Shape, weight: FloatArray, classes: list[I
 
 
 class Sums:
-    """The integers behind the means of a regression tree, as far as means tell them: S of each node, in units of q."""
+    """The integer sums behind the means of a regression tree, as far as known: S of each node, in units of q."""
 
     def __init__(self, shape: Shape, weight: FloatArray, value: FloatArray, center: float, exponent: int) -> None:
-        """Take the values of leaves; those of splits are not looked at."""
+        """Take the values of leaves; those of splits are ignored."""
         self.shape, self.weight = shape, weight
         self.center, self.exponent = center, exponent
         with np.errstate(all="ignore"):

@@ -6,7 +6,8 @@
     read_forest
 
 A file is a safetensors container (`container.py`) with the arrays of the forest (`packing.py`), and with parameters and
-notes as JSON (`values.py`). What a reader must understand stands in its header (`words.py`). Nothing in it is ever run.
+notes as JSON (`values.py`). The header lists features that a reader must support (`words.py`). Nothing in a file is
+ever executed.
 docs/model-files.md is the specification.
 """
 
@@ -51,7 +52,7 @@ RECORDS: dict[str, type] = {
     for kind in (Bags, Categories, Curve, Growth, Head, Origin, Schema, Thinning, *kernel_parts.RECORDS)
 }
 
-# What a fit leaves, beside the forest, the growth and the schema, which are written by themselves.
+# Attributes of a fitted estimator other than the forest, the growth and the schema, which are written separately.
 LEARNED: dict[str, Hint] = {
     "altered_by_": str,
     "class_labels_": np.ndarray | list,  # of a tree of a forest
@@ -67,8 +68,8 @@ LEARNED: dict[str, Hint] = {
     "thinning_": Thinning,
     **kernel_parts.LEARNED,
 }
-IN_FILES = {"oob_fraction_": "oob_share_"}  # attributes that files have under another name
-TRAINING = "training"  # an optional note: what a fit knew of its table, and no prediction needs
+IN_FILES = {"oob_fraction_": "oob_share_"}  # attributes that have another name in files
+TRAINING = "training"  # an optional note: facts about the training table that predictions do not need
 APART = (
     "n_samples_fit_",
     "target_name_",
@@ -114,8 +115,8 @@ def write(
     name = type(model).__name__
     if type(model) not in estimators().values():
         raise FormatError(
-            f"A {name} cannot be written to a .weald file: it is no estimator of weald itself, and a file holds no "
-            "code. Save the estimator that it is made from."
+            f"A {name} cannot be written to a .weald file: it is not an estimator of weald itself, and a file "
+            "contains no code. Save the estimator that it is derived from."
         )
     check(model)  # so that a file that was saved can be loaded
     writer = Writer()
@@ -137,13 +138,13 @@ def write(
 
 
 def _schema_fields(schema: Schema) -> dict[str, object]:
-    """What a file keeps of the columns: nothing that was met in predictions; dates and durations if there are any."""
+    """Return the columns as stored in a file: without counts of predictions; dates and durations if there are any."""
     kept: dict[str, object] = {"names": schema.names, "categories": schema.categories, "unknown": {}}
     return {**kept, "times": schema.times} if schema.times else kept
 
 
 def _check_notes(notes: dict[str, Json], forests: tuple[Forest, ...], writer: Writer) -> None:
-    """Read all but the arrays of the forest again: a file that cannot be loaded must not be written."""
+    """Read everything but the arrays of the forest again: a file that cannot be loaded must not be written."""
     try:
         notes = container.parse_json(_dumps(notes))
         reader = Reader(dict(writer.arrays), RECORDS)
@@ -156,7 +157,7 @@ def _check_notes(notes: dict[str, Json], forests: tuple[Forest, ...], writer: Wr
 
 
 def write_forest(forest: Forest) -> bytes:
-    """Write a forest alone, not compressed."""
+    """Write a forest without its estimator, not compressed."""
     return b"".join(_write(words.FOREST, {}, (forest,), Writer()))
 
 
@@ -232,7 +233,7 @@ def _learned(model: "TreeModel") -> dict[str, object]:
 
 
 def _write_training(model: "TreeModel") -> dict[str, Json]:
-    """Note the number of training rows and the name of the target, where they are known."""
+    """Store the number of training rows and the name of the target, if known."""
     kept = {"rows": getattr(model, "n_samples_fit_", None), "target": getattr(model, "target_name_", None)}
     return {name: value for name, value in kept.items() if value is not None}
 
@@ -263,18 +264,18 @@ def _write_oob(model: "TreeModel", writer: Writer) -> Json:
 def load(path: PathLike, *, mmap: bool = False, max_bytes: int | None = None) -> "TreeModel":
     """Read an estimator from a `.weald` file.
 
-    No file can run code. A file that is damaged, cut short or made up is refused, before memory is taken for it.
+    Loading does not execute code. A damaged, truncated or forged file is refused before memory is allocated for it.
 
     Parameters
     ----------
     path : str or path
-        A file that `estimator.save` wrote.
+        A file written by `estimator.save`.
     mmap : bool, default=False
-        Map the file instead of reading it: this takes milliseconds whatever its size, and processes that map one file
-        share its memory. The file must have been saved with `mappable=True`, must stay as it is while the model is in
-        use, and its arrays are not checked before they are used; so map your own files only.
+        Map the file instead of reading it: this takes milliseconds for any size, and processes that map the same file
+        share its memory. The file must have been saved with `mappable=True` and must not change while the model is in
+        use. Its arrays are not checked before they are used, so map only your own files.
     max_bytes : int, optional
-        Refuse a file whose forest would take more memory than this. By default half of the machine's.
+        Maximum memory of the forest; a larger one is refused. By default half of the machine's memory.
 
     Returns
     -------
@@ -296,7 +297,7 @@ def load(path: PathLike, *, mmap: bool = False, max_bytes: int | None = None) ->
     """
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"{path} is no file.")
+        raise FileNotFoundError(f"{path} is not a file.")
     try:
         if mmap:
             return read(_map(path), mapped=True, max_bytes=max_bytes)
@@ -357,12 +358,12 @@ def _put_forests(model: "TreeModel", forests: tuple[Forest, ...], *, is_checked:
 
 
 COMMON = ("head", "fingerprint", "zipped")
-OPTIONAL = "optional"  # a note, and how the names of arrays begin, that a reader who does not know them leaves aside
+OPTIONAL = "optional"  # a note, and a prefix of array names, that readers ignore if they do not know them
 OTHERS = {"head", "fingerprint", "same"}
 
 
 def read_forest(buffer: Buffer) -> Forest:
-    """Read a forest from the bytes that `write_forest` made. It may take any memory: it was pickled, and is trusted."""
+    """Read a forest from the bytes of `write_forest`. Its memory is not limited: it was pickled, and is trusted."""
     contents, notes = _open(buffer, words.FOREST, check_data=True)
     require(notes.keys() - {OPTIONAL} == set(COMMON), "Notes differ.")
     opened = _Opened(contents, notes, sys.maxsize)
@@ -372,7 +373,7 @@ def read_forest(buffer: Buffer) -> Forest:
 
 
 def _open(buffer: Buffer, inside: str, *, check_data: bool) -> tuple[Contents, dict[str, Json]]:
-    """Read the container, and make sure that this version understands what is in it."""
+    """Read the container, and check that this version supports its contents."""
     contents = container.read(buffer, check_data=check_data)
     texts = contents.metadata
     needed = words.read_words(texts)
@@ -412,7 +413,7 @@ class _Opened:
         self._hashes = notes.get(OPTIONAL, {}).get(hashing.NOTE)
 
     def _check_contract(self, texts: dict[str, str], *, says_so: bool) -> None:
-        """Refuse trees of a contract that this version does not know, or of several ones."""
+        """Refuse trees of an unknown contract version, or of several versions."""
         contract = self.heads[0].contract
         if contract > CONTRACT_VERSION:
             raise FormatError(
@@ -424,7 +425,7 @@ class _Opened:
         require(proper, f"Its trees are of another contract, but {words.REQUIRES} lacks {words.CONTRACT!r}.")
 
     def forests(self, *, mapped: bool) -> tuple[Forest, ...]:
-        """Make the forest, or one for each target, and make sure that they are those that were written."""
+        """Create the forest, or one for each target, and check the fingerprint."""
         make = partial(plain_arrays.unpack, mapped=mapped) if self._is_plain else unpack
         made = []
         for number, (head, told) in enumerate(zip(self.heads, self._told, strict=True)):
@@ -443,7 +444,7 @@ class _Opened:
         return tuple(made)
 
     def _first(self) -> Arrays:
-        """Take the arrays of the first target; those of others are named after their number, and each must be one."""
+        """Return the arrays of the first target; those of others are prefixed by their number; all must be known."""
         known = [f"{number}/" for number in range(1, len(self.heads))]
         first = {name: a for name, a in self._arrays.items() if "/" not in name}
         strange = [n for n in self._arrays if "/" in n and not n.startswith(tuple(known))]
@@ -461,7 +462,7 @@ def _read_names(written: Json, reader: Reader) -> dict[str, Json]:
 
 
 def _make(kind: type["TreeModel"], parameters: dict[str, Json]) -> "TreeModel":
-    """Make an estimator with its parameters; those that it has got since are at their defaults."""
+    """Create an estimator with its parameters; parameters added since then have their defaults."""
     strange = parameters.keys() - _parameters_of(kind)
     require(not strange, f"{kind.__name__} has no parameter {min(strange, default=None)!r} in this version of weald.")
     model = kind(**parameters)
@@ -477,7 +478,7 @@ def _parameters_of(kind: type["TreeModel"]) -> frozenset[str]:
 
 
 def _read_oob(model: "TreeModel", reader: Reader, written: Json) -> None:
-    """Read the out-of-bag results; those of several targets are among what was learned."""
+    """Read the out-of-bag results; those of several targets are among the learned attributes."""
     if written is None or _has_several(model):
         return
     state = reader.read_record(written, "OutOfBag")
@@ -502,7 +503,7 @@ def _read_oob(model: "TreeModel", reader: Reader, written: Json) -> None:
 
 
 def _check_sets(forest: Forest, schema: Schema) -> None:
-    """Make sure that only features of categories are cut by sets, and that these hold categories of their features."""
+    """Check that only categorical features are split by sets, and that these contain categories of their features."""
     by_set = forest.feature[forest.flags & CATEGORICAL != 0]
     require(set(np.unique(by_set).tolist()) <= schema.categorical, "A feature of numbers is cut by sets of categories.")
     n_labels = np.array([0 if c is None else len(c.labels) for c in schema.categories])
@@ -511,7 +512,7 @@ def _check_sets(forest: Forest, schema: Schema) -> None:
 
 
 def _check_model(model: "TreeModel", heads: Sequence[Head]) -> None:
-    """Make sure that the parts of a model belong together."""
+    """Check that the parts of a model belong together."""
     growth, schema, head = model.growth_, model.schema_, heads[0]
     n = kernel_parts.check_parts(model, head) if kernel_parts.has_kernel(model) else head.n_features
     needed = {
@@ -520,7 +521,7 @@ def _check_model(model: "TreeModel", heads: Sequence[Head]) -> None:
         "seed_",
         *(("classes_", "n_classes_") if head.task is Task.CLASSIFICATION else ()),
     }
-    if not n:  # samples that are no rows of a table
+    if not n:  # samples that are not rows of a table
         needed.remove("n_features_in_")
     missing = needed - vars(model).keys()
     require(not missing, f"{', '.join(sorted(missing))} is missing.")

@@ -1,12 +1,12 @@
-"""A model as JSON: all that its `.weald` file holds, as text that every language reads.
+"""A model as JSON: the contents of its `.weald` file as text that every language reads.
 
     write_json    fitted model -> text, checked by reading it again
     from_json     text or a file of it -> the estimator
 
     {"format": "weald JSON 1.0", "texts": {...}, "notes": {...}, "arrays": {name: {"type", "shape", "values"}}}
 
-Texts, notes and arrays are those of the file (`files.py`), and so are the checks: what is read here becomes the bytes
-of a file first. Numbers that JSON does not have are "inf", "-inf" and "nan". docs/export.md lists the arrays.
+Texts, notes and arrays are those of the file (`files.py`), and so are the checks: JSON is converted to the bytes of a
+file first. Numbers that JSON does not have are "inf", "-inf" and "nan". docs/export.md lists the arrays.
 """
 
 import json
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 FORMAT = "weald JSON 1.0"
 NOTES = "weald.notes"
-DIGESTS = ("weald.sha256", "weald.data")  # of the bytes of a file, which are made anew
+DIGESTS = ("weald.sha256", "weald.data")  # of the bytes of a file, which are computed again
 BEYOND = ("inf", "-inf", "nan")
 
 
@@ -59,7 +59,7 @@ def _dumps(value: Json) -> str:
 
 
 def _inline_texts(notes: Json, arrays: dict[str, Array]) -> Json:
-    """Write long lists of texts, which a file keeps as arrays of bytes, as lists of texts."""
+    """Convert long lists of texts, stored in a file as arrays of bytes, to lists of texts."""
     if isinstance(notes, list):
         return [_inline_texts(note, arrays) for note in notes]
     if not isinstance(notes, dict):
@@ -84,14 +84,14 @@ def _write_array(array: Array) -> dict[str, Json]:
 
 
 def from_json(source: PathLike) -> "TreeModel":
-    """Read a model that `to_json` wrote.
+    """Read a model written by `to_json`.
 
-    No text can run code. One that is not what it should be is refused.
+    Reading does not execute code. Invalid text is refused.
 
     Parameters
     ----------
     source : str or path
-        The text, which begins with a brace, or where the file is.
+        The text, which begins with a brace, or the path of a file.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def from_json(source: PathLike) -> "TreeModel":
     Raises
     ------
     weald.FormatError
-        The text is damaged, made up, or of a later version.
+        The text is damaged, forged, or of a later version.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def _read_file(path: Path) -> str:
 
 
 def _gather_texts(notes: Json, arrays: dict[str, Array]) -> Json:
-    """Turn lists of texts into arrays of bytes, as a file keeps them."""
+    """Convert lists of texts to arrays of bytes, as in a file."""
     if isinstance(notes, list):
         return [_gather_texts(note, arrays) for note in notes]
     if not isinstance(notes, dict):
@@ -152,7 +152,7 @@ def _gather_texts(notes: Json, arrays: dict[str, Array]) -> Json:
 
 
 def _read_array(name: str, entry: Json) -> Array:
-    """Read numbers of the type that is stated, all of them and no others."""
+    """Read numbers of the given type; refuse any others."""
     proper = isinstance(entry, dict) and entry.keys() == {"type", "shape", "values"} and isinstance(entry["type"], str)
     proper = proper and entry["type"] in TYPES and is_numbers(entry["shape"]) and isinstance(entry["values"], list)
     require(proper, f"Array {name!r} has no proper type, shape and values.")
@@ -177,7 +177,7 @@ def _number(name: str, text: str) -> float:
 
 
 def _compare(model: "TreeModel", text: str, X: TableLike) -> Parity:
-    """Read the model again, and let it predict rows at the edges of leaves."""
+    """Read the model again, and compare predictions of rows at the edges of leaves."""
     from weald import __version__
 
     again = from_json(text)

@@ -1,4 +1,4 @@
-"""What a kernel forest keeps beside its trees: the kernel and the prototypes, and how they must fit together."""
+"""The kernel and the prototypes of a kernel forest in a file, and checks that they belong together."""
 
 from typing import TYPE_CHECKING
 
@@ -40,18 +40,18 @@ KINDS = {"vectors": Vectors, "curves": Curves, "things": Things}
 
 
 def has_kernel(model: object) -> bool:
-    """Say whether a model is a kernel forest."""
+    """Return whether a model is a kernel forest."""
     return hasattr(model, "kernel_matrix")
 
 
 def table_schema(model: "TreeModel") -> Schema:
-    """Describe the columns that the trees of a model cut: those of X, or those of a kernel and some of X."""
+    """Return the columns that the trees of a model use: those of X, or those of a kernel and some of X."""
     schema: Schema = features_of(model).tree_schema
     return schema
 
 
 def check_parts(model: "TreeModel", head: Head) -> int:
-    """Make sure that kernel, prototypes and trees belong together; say how many columns samples have."""
+    """Check that kernel, prototypes and trees belong together; return the number of columns of samples."""
     missing = LEARNED.keys() - {"choice_", "mix_"} - vars(model).keys()
     require(not missing, f"{', '.join(sorted(missing))} is missing.")
     learned = LearnedColumns(model)

@@ -1,8 +1,8 @@
-"""The forests of several targets in one file: they have the same trees, so what they share is written once.
+"""The forests of several targets in one file: they have the same trees, so shared arrays are written once.
 
-gather        arrays of each forest -> arrays of all, and what each shares with the first
+gather        arrays of each forest -> arrays of all, and the names that each shares with the first
 part_of       arrays of all -> those of one forest
-check_trees   refuse forests whose trees are not the same
+check_trees   refuse forests with different trees
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ OF_TREES = ("tree_start", "feature", "threshold", "right", "flags", "category_st
 
 
 def gather(packed: Sequence[Arrays]) -> tuple[Arrays, list[list[str]]]:
-    """Put arrays together: those of target i are called `i/NAME`, unless the first target has the same."""
+    """Collect the arrays: those of target i are called `i/NAME`, unless they equal those of the first target."""
     first, *others = packed
     arrays, shared = dict(first), []
     for number, mine in enumerate(others, start=1):
@@ -34,7 +34,7 @@ def _equal(one: Array, other: Array) -> bool:
 
 
 def part_of(arrays: Arrays, number: int, same: Json) -> Arrays:
-    """Take the arrays of a target that is not the first."""
+    """Return the arrays of a target other than the first."""
     listed = isinstance(same, list) and all(isinstance(name, str) for name in same)
     require(listed and "/" not in "".join(same) and set(same) <= arrays.keys(), "What targets share is missing.")
     prefix = f"{number}/"
@@ -44,7 +44,7 @@ def part_of(arrays: Arrays, number: int, same: Json) -> Arrays:
 
 
 def check_trees(forests: Sequence[Forest]) -> None:
-    """Refuse forests whose trees are not the same."""
+    """Refuse forests with different trees."""
     first, *others = forests
     for forest in others:
         pairs = ((getattr(first, name), getattr(forest, name)) for name in OF_TREES)

@@ -3,9 +3,9 @@
     pack      Forest -> head (a few numbers) and arrays
     unpack    head and arrays -> Forest, with every number checked before it is used (core/files/decode.cpp)
 
-What follows from the rest is left out: links from the leaf marks, sizes and weights of splits from the leaves, the
-decrease of impurity from the weights of the classes. Where it does not follow exactly, the difference is kept
-(`streams.py`), so nothing is lost. docs/model-files.md lists the arrays.
+Numbers that can be computed from others are left out: links from the leaf marks, sizes and weights of splits from the
+leaves, the decrease of impurity from the weights of the classes. If the computation is not exact, the difference is
+stored (`streams.py`), so nothing is lost. docs/model-files.md lists the arrays.
 """
 
 import dataclasses
@@ -27,19 +27,19 @@ from weald.io.derived_values import Sums
 from weald.io.streams import Arrays, narrow, pack_floats, pack_residual, shorten
 from weald.io.tree_shape import MOST_DEPTH, MOST_LEVELS, Shape, find_shape
 
-AS_THEY_ARE = "none"  # decreases are not foretold
+AS_THEY_ARE = "none"  # decreases are stored, not predicted
 SQUARED_ERROR = "squared_error"
 STRATA = ("none", "class", "given")
-SCALE = "tree.weight_scale"  # in files of trees whose weights are on another scale than the user's
-LARGEST_WHOLE = 2**53  # weight that is kept as a whole number
-TINY, HUGE = 5e-324, float(np.finfo(np.float64).max)  # the ends of what is positive and finite
-NOT_DECODED = ("origins", "contract")  # of a head: no array depends on them
-BYTES_PER_NODE = 160  # at most, of a forest and of what reading one takes meanwhile
+SCALE = "tree.weight_scale"  # in files of trees whose weights are not in the user's units
+LARGEST_WHOLE = 2**53  # largest weight stored as a whole number
+TINY, HUGE = 5e-324, float(np.finfo(np.float64).max)  # the smallest and the largest positive finite number
+NOT_DECODED = ("origins", "contract")  # fields of a head that no array depends on
+BYTES_PER_NODE = 160  # upper bound of the memory of a forest and of reading it
 
 
 @dataclass(frozen=True)
 class Head:
-    """What a reader must know of a forest before it looks at the arrays."""
+    """What a reader must know about a forest before it reads the arrays."""
 
     n_features: int
     n_classes: int
@@ -47,10 +47,10 @@ class Head:
     n_nodes: int
     target_center: float
     target_exponent: int
-    decrease: str  # by which rule decreases are foretold
-    is_bound: bool  # nodes of two classes say what monotonic constraints let them
+    decrease: str  # rule that predicts decreases
+    is_bound: bool  # nodes of two classes have values within monotonic constraints
     origins: tuple[Origin, ...]
-    contract: int = 1  # files of format 1.0 do not say it
+    contract: int = 1  # not in files of format 1.0
 
     @property
     def task(self) -> Task:
@@ -82,7 +82,7 @@ def pack(forest: Forest) -> tuple[Head, Arrays]:
 
 
 def head_of(forest: Forest, rule: str) -> Head:
-    """Say what a reader must know first."""
+    """Return the head of a forest."""
     return Head(
         forest.n_features, forest.n_classes, forest.n_trees, forest.n_nodes, float(forest.target_center),
         int(forest.target_exponent), rule, forest.task is Task.CLASSIFICATION and len(forest.value) > 0, forest.origins,
@@ -91,7 +91,7 @@ def head_of(forest: Forest, rule: str) -> Head:
 
 
 def check_forest(forest: Forest) -> None:
-    """Refuse a forest that `unpack` would refuse. All numbers are looked at; a NaN is neither above nor below any."""
+    """Refuse a forest that `unpack` would refuse. All numbers are checked; comparisons with NaN are false."""
     check_head(head_of(forest, AS_THEY_ARE))
     n_nodes = np.diff(forest.tree_start)
     require(_all_within(n_nodes, 1, 2**31 - 1), "A tree has too many nodes, or none.")
@@ -135,7 +135,7 @@ def _check_classes(forest: Forest) -> None:
 
 
 def _is_empty(forest: Forest) -> BoolArray:
-    """Which trees have an empty bag: a root of classes without weight, and nothing else."""
+    """Mark trees with an empty bag: a root of classes without weight, and nothing else."""
     if forest.task is Task.REGRESSION:
         return np.zeros(forest.n_trees, dtype=bool)
     is_empty: BoolArray = (np.diff(forest.tree_start) == 1) & (forest.root_weight() == 0)
@@ -147,7 +147,7 @@ def _all_within(values: Array, low: float, high: float) -> bool:
 
 
 def _ascends_inside(numbers: IntArray, start: IntArray) -> bool:
-    """Whether numbers ascend inside each list; list i begins at start[i]."""
+    """Return whether numbers are ascending within each list; list i begins at start[i]."""
     falls = np.flatnonzero(numbers[1:] <= numbers[:-1]) + 1
     return bool(np.isin(falls, start).all()) if len(falls) else True
 
@@ -178,7 +178,7 @@ def _pack_classes(forest: Forest) -> Arrays:
 
 
 def _pack_means(forest: Forest, shape: Shape) -> Arrays:
-    """Means of leaves, and their weights where sizes do not tell them."""
+    """Means of leaves, and their weights if they cannot be computed from sizes."""
     arrays = pack_floats("leaf.value", forest.value[shape.leaves])
     weight = forest.weight[shape.leaves]
     if not np.array_equal(weight, forest.size[shape.leaves]):
@@ -187,7 +187,7 @@ def _pack_means(forest: Forest, shape: Shape) -> Arrays:
 
 
 def _pack_weights(forest: Forest, shape: Shape) -> Arrays:
-    """Sizes of leaves where weights do not tell them; weights and sizes of splits where those of leaves do not."""
+    """Sizes of leaves if they differ from weights; weights and sizes of splits if they are not sums of leaves."""
     of_leaves = _leaf_totals(forest) if forest.task is Task.CLASSIFICATION else forest.weight[shape.leaves]
     arrays = pack_residual("node.weight", forest.weight, derived_values.weights(shape, of_leaves))
     size = forest.size.astype(np.int64)
@@ -199,7 +199,7 @@ def _pack_weights(forest: Forest, shape: Shape) -> Arrays:
 
 
 def _pack_values(forest: Forest, shape: Shape, rule: str) -> Arrays:
-    """Decreases, and what nodes say by `value` and `impurity`."""
+    """Decreases, and `value` and `impurity` of nodes."""
     splits, decrease = shape.splits, forest.decrease[shape.splits]
     if forest.task is Task.CLASSIFICATION:
         guess = _guess_class_decreases(rule, shape, forest.weight, forest)
@@ -221,7 +221,7 @@ def _pack_values(forest: Forest, shape: Shape, rule: str) -> Arrays:
 
 
 def _choose_rule(forest: Forest) -> str:
-    """Find the rule that foretells decreases best, from the first tree."""
+    """Find the rule that predicts decreases best, from the first tree."""
     if forest.task is Task.REGRESSION:
         return SQUARED_ERROR if int(forest.depth().max()) <= MOST_LEVELS else AS_THEY_ARE
     if forest.n_classes > derived_values.MOST_CLASSES:
@@ -237,10 +237,10 @@ def _choose_rule(forest: Forest) -> str:
 
 
 def _leaf_totals(leaves: Forest) -> FloatArray:
-    """Weight of each leaf, added up from those of its classes."""
+    """Weight of each leaf: the sum of the weights of its classes."""
     start, lengths = leaves.leaf_start[:-1], np.diff(leaves.leaf_start)
     totals = np.zeros(len(start))
-    for place in range(int(lengths.max())):  # class after class: NumPy's own sums have an order of their own
+    for place in range(int(lengths.max())):  # class by class, because NumPy sums in another order
         longer = np.flatnonzero(lengths > place)
         totals[longer] += leaves.leaf_weight[start[longer] + place]
     return totals
@@ -263,7 +263,7 @@ def _class_of_leaves(leaves: Forest, k: int) -> IntArray:
 
 
 def _guess_probabilities(shape: Shape, weight: FloatArray, leaves: Forest) -> FloatArray:
-    """Guess what nodes of two classes say where nothing binds them: the share of the second class."""
+    """Predict the values of unconstrained nodes of two classes: the probability of the second class."""
     second = shape.sums(_class_of_leaves(leaves, 1)).astype(np.float64)
     share: FloatArray = np.zeros(len(weight))
     with np.errstate(all="ignore"):
@@ -272,7 +272,7 @@ def _guess_probabilities(shape: Shape, weight: FloatArray, leaves: Forest) -> Fl
 
 
 def _whole_or_not(weights: FloatArray) -> Array:
-    """Keep weights as whole numbers where they are, up to the largest that a reader takes."""
+    """Store weights as whole numbers if possible, up to the largest that a reader accepts."""
     whole = derived_values.to_whole(weights)
     fits = np.array_equal(whole, weights) and whole.min(initial=0) >= 0 and whole.max(initial=0) <= LARGEST_WHOLE
     return narrow(whole) if fits else shorten(weights)
@@ -282,7 +282,7 @@ def _whole_or_not(weights: FloatArray) -> Array:
 
 
 def unpack(head: Head, arrays: Arrays) -> Forest:
-    """Make the forest again. All arrays are used: one that is left over belongs to no forest."""
+    """Create the forest again. All arrays must be used: a remaining one belongs to no forest."""
     check_head(head)
     told = {f.name: getattr(head, f.name) for f in dataclasses.fields(head) if f.name not in NOT_DECODED}
     scales = arrays.get(SCALE, np.empty(0))
@@ -300,13 +300,13 @@ def unpack(head: Head, arrays: Arrays) -> Forest:
 
 
 def check_numbers(forest: Forest) -> None:
-    """Refuse what is infinite, or no number at all, where no forest has such."""
+    """Refuse numbers that are infinite or NaN where no forest has such numbers."""
     for name in ("weight", "decrease", "leaf_weight", "value", "impurity", "tree_weight"):
         require(np.isfinite(getattr(forest, name)).all(), f"A {name.replace('_', ' ')} is not finite.")
 
 
 def _check_draws(forest: Forest) -> None:
-    """Make sure that no tree has a larger bag than its origin can fill."""
+    """Check that no tree has a larger bag than its origin allows."""
     for _, bags, sizes in _bags_of(forest):
         require(sizes.max() <= bags.n_draws, f"Its bags have {bags.n_draws:,} draws, but trees have larger bags.")
 

@@ -1,11 +1,11 @@
-"""A forest's arrays as they are, so that a file of them can be mapped into memory.
+"""A forest's arrays uncompressed, so that a file of them can be mapped into memory.
 
 pack           Forest -> head and arrays
 unpack         head and arrays -> Forest
-MappedForest   a forest whose arrays are checked when one of them is first looked at
+MappedForest   a forest whose arrays are checked on first access
 
-Beside them stands the forest as it is walked (`packed.MARK.small`, `packed.MARK.large`), so that processes share that,
-too. MARK is the layout: a version of weald that has another one packs the forest anew.
+The file also contains the packed forest (`packed.MARK.small`, `packed.MARK.large`), so that processes share it, too.
+MARK is the layout: a version of weald with another layout packs the forest again.
 """
 
 import dataclasses
@@ -44,11 +44,11 @@ OTHERS = {
     "category_sets": np.uint32,
     "tree_weight": np.float64,
 }
-MAY_LACK = "weight_scale"  # files of earlier versions do, and those of trees whose weights are the user's
+MAY_LACK = "weight_scale"  # missing in files of earlier versions, and of trees whose weights are in the user's units
 
 
 def pack(forest: Forest) -> tuple[Head, Arrays]:
-    """Take the arrays as they are."""
+    """Store the arrays as they are."""
     packing.check_forest(forest)
     arrays = {PREFIX + name: getattr(forest, name) for name in (*BY_NODE, *OTHERS)}
     if len(forest.weight_scale):
@@ -57,7 +57,7 @@ def pack(forest: Forest) -> tuple[Head, Arrays]:
 
 
 def _walked(forest: Forest) -> Arrays:
-    """Pack the forest for walking: each way fills whole lines, the rest of the last one being zeros."""
+    """Pack the forest for prediction: each form fills whole cache lines, padded with zeros."""
     found = {}
     for size, buffer in NativeEngine().packed_buffers(forest).items():
         found[_name_of(size)] = np.append(buffer, np.zeros(-len(buffer) % LINE, dtype=np.uint8))
@@ -69,7 +69,7 @@ def _name_of(size: str) -> str:
 
 
 def unpack(head: Head, arrays: Arrays, *, mapped: bool) -> Forest:
-    """Make the forest again."""
+    """Create the forest again."""
     packing.check_head(head)
     kinds = BY_NODE | OTHERS
     if PREFIX + MAY_LACK in arrays:
@@ -85,7 +85,7 @@ def unpack(head: Head, arrays: Arrays, *, mapped: bool) -> Forest:
     require(len(found["tree_weight"]) in (0, head.n_trees), "The weights of trees are not as many as the trees.")
     proper = len(found.get(MAY_LACK, ())) in (0, head.n_trees)
     require(proper, "The scales of weights are not as many as the trees.")
-    found.setdefault(MAY_LACK, np.frombuffer(bytes(8))[:0])  # none, and read-only as what is mapped
+    found.setdefault(MAY_LACK, np.frombuffer(bytes(8))[:0])  # empty, and read-only like mapped arrays
     make = MappedForest if mapped else Forest
     forest = make(
         head.n_features,
@@ -103,18 +103,18 @@ def unpack(head: Head, arrays: Arrays, *, mapped: bool) -> Forest:
 
 
 def _check(forest: Forest) -> Forest:
-    """Pack and unpack a forest: what comes out has been checked, and must be what went in."""
+    """Pack and unpack a forest: the result has been checked, and must be equal."""
     check_links(forest)
     try:
         again = packing.unpack(*packing.pack(forest))
     except (IndexError, ValueError, OverflowError) as error:
-        raise FormatError(f"The arrays do not make a forest: {error}") from None
+        raise FormatError(f"The arrays are not a forest: {error}") from None
     require(again.fingerprint() == forest.fingerprint(), "The arrays contradict one another.")
     return again
 
 
 def check_links(forest: Forest) -> None:
-    """Make sure that every number which leads to another node or array leads where it should."""
+    """Check that every number which points to another node or array is valid."""
     n_nodes, n_classes, is_of_classes = forest.n_nodes, forest.n_classes, forest.task is Task.CLASSIFICATION
     _check_starts(forest.tree_start, n_nodes, "tree_start")
     proper = np.all(forest.feature >= -1) and np.all(forest.feature < forest.n_features)
@@ -145,7 +145,7 @@ def _check_starts(start: IntArray, length: int, name: str) -> None:
 
 
 def _check_sets(forest: Forest) -> None:
-    """Make sure that sets of categories stand in the order of their nodes, and ascend."""
+    """Check that sets of categories are in the order of their nodes, and ascending."""
     by_set = forest.flags & CATEGORICAL != 0
     require(np.all(forest.feature[by_set] >= 0), "A leaf has a set of categories.")
     numbers, start, sets = forest.threshold[by_set], forest.category_start, forest.category_sets
@@ -158,16 +158,16 @@ def _check_sets(forest: Forest) -> None:
 
 
 class MappedForest(Forest):
-    """A forest whose arrays stand in a file that is mapped.
+    """A forest whose arrays are in a mapped file.
 
-    To walk what is packed needs none of them. They are checked as soon as one is looked at, and from then on this is a
-    forest like any other.
+    Predictions use the packed form and need none of the arrays. They are checked on first access; from then on this is
+    an ordinary forest.
     """
 
     __slots__ = ()
 
     def __post_init__(self) -> None:
-        """Look at nothing: what is mapped cannot be written to."""
+        """Do nothing: mapped arrays are read-only already."""
 
     def __getattribute__(self, name: str) -> object:
         if name in LOOKED_AT:
@@ -185,7 +185,7 @@ class MappedForest(Forest):
         return len(_unchecked(self, "feature"))
 
     def root_weight(self) -> FloatArray:
-        """Weight of each tree's root; the starts of damaged trees may lead anywhere."""
+        """Weight of each tree's root; in damaged trees the starts may be invalid."""
         return _unchecked(self, "weight").take(_unchecked(self, "tree_start")[:-1], mode="clip")
 
 

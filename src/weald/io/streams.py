@@ -1,10 +1,10 @@
-"""Arrays in few bytes. core/files/encoded.h has the way back, bit for bit.
+"""Compact encodings of arrays. core/files/encoded.h decodes them, bit for bit.
 
     narrow           whole numbers in the smallest type that holds them
-    pack_floats      doubles as they are, without what is zero in all of them, or as numbers of their distinct values
-    pack_residual    doubles as what they differ, in units of the last place, from a guess that the reader can make too
+    pack_floats      doubles as they are, without bytes that are always zero, or as indices of distinct values
+    pack_residual    differences of doubles, in units of the last place, from a prediction that the reader computes too
 
-A packed thing is some arrays under one name: `name`, `name.values`, `name.raw`. What is all zeros is left out.
+A packed array consists of several arrays: `name`, `name.values`, `name.raw`. Arrays of zeros are left out.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ UNSIGNED = (np.uint8, np.uint16, np.uint32, np.uint64)
 
 
 def narrow(numbers: IntArray) -> IntArray:
-    """Keep whole numbers from 0 in the smallest unsigned type."""
+    """Store nonnegative whole numbers in the smallest unsigned type."""
     largest = int(numbers.max()) if len(numbers) else 0
     return numbers.astype(next(kind for kind in UNSIGNED if largest <= np.iinfo(kind).max))
 
@@ -27,14 +27,14 @@ def narrow(numbers: IntArray) -> IntArray:
 
 
 def order_of_bits(values: FloatArray) -> npt.NDArray[np.uint64]:
-    """Map doubles to whole numbers of the same order: -0.0 stands before 0.0."""
+    """Map doubles to whole numbers of the same order: -0.0 comes before 0.0."""
     bits = values.view(np.uint64)
     top = np.uint64(2**63)
     return np.where(bits & top, ~bits, bits | top)
 
 
 def shorten(values: FloatArray) -> Array:
-    """Write doubles as float32 where all of them are, or without the last bytes where these are zero in all of them."""
+    """Write doubles as float32 if this is exact for all, or without the last bytes if these are always zero."""
     values = np.ascontiguousarray(values)
     with np.errstate(all="ignore"):
         short = values.astype(np.float32)
@@ -48,8 +48,8 @@ def shorten(values: FloatArray) -> Array:
 def pack_floats(name: str, values: FloatArray, group: IntArray | None = None, n_groups: int = 1) -> Arrays:
     """Write doubles in the shortest of three ways.
 
-    Distinct values are listed by group (the thresholds of a feature, say), each list ascending, and a value is its
-    place in the list of its group.
+    Distinct values are listed by group (for example the thresholds of a feature), each list ascending, and a value is
+    its index in the list of its group.
     """
     plain = shorten(values)
     of = np.zeros(len(values), dtype=np.int64) if group is None else group.astype(np.int64)
@@ -71,7 +71,7 @@ def pack_floats(name: str, values: FloatArray, group: IntArray | None = None, n_
 
 
 def pack_residual(name: str, values: FloatArray, guess: FloatArray) -> Arrays:
-    """Write what doubles differ from a guess: nothing, a byte or two each, or the doubles as they are."""
+    """Write the differences of doubles from a prediction: nothing, a byte or two each, or the doubles as they are."""
     values = np.ascontiguousarray(values)
     difference = values.view(np.int64) - _tidy(guess).view(np.int64)
     if not difference.any():
@@ -86,5 +86,5 @@ def pack_residual(name: str, values: FloatArray, guess: FloatArray) -> Arrays:
 
 
 def _tidy(guess: FloatArray) -> FloatArray:
-    """Make a guess of NaN 0: its bits differ from machine to machine."""
+    """Replace predictions of NaN by 0: its bits differ between machines."""
     return np.ascontiguousarray(np.where(np.isnan(guess), 0.0, guess))

@@ -1,10 +1,10 @@
-"""A hash of each tree in a file, and the root of their Merkle tree.
+"""A hash of each tree in a file, and their Merkle root.
 
 write          forests -> a note and an array
 check          refuse hashes that are not those of the forests
 merkle_root    hashes of trees -> one hash, from which a tree can be proven to be in the forest
 
-They are optional parts of a file: a reader that does not know them leaves them aside.
+They are optional parts of a file: a reader that does not know them ignores them.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ Hashes = npt.NDArray[np.uint8]  # trees x 32 bytes
 
 NOTE = "tree_hashes"
 ARRAY = "optional.tree_hashes"
-# Hashes of trees and hashes of pairs are made of different bytes, so that no pair passes for a tree (RFC 6962).
+# Hashes of trees and hashes of pairs have different prefixes, so a pair cannot be mistaken for a tree (RFC 6962).
 OF_TREE, OF_PAIR = b"\x00", b"\x01"
 
 
@@ -56,7 +56,7 @@ def _hash_trees(forest: Forest) -> Hashes:
 
 
 def merkle_root(hashes: Hashes) -> str:
-    """Join neighbors until one hash is left; the last of an odd number goes up as it is."""
+    """Hash pairs of neighbors until one hash remains; the last of an odd number is carried over."""
     level = [hashlib.sha256(OF_TREE + one.tobytes()).digest() for one in hashes]
     while len(level) > 1:
         pairs = zip(level[::2], level[1::2], strict=False)

@@ -1,10 +1,10 @@
 """The shape of trees from their leaf marks alone.
 
-Nodes stand in pre-order, so a tree is known once it is known which nodes are leaves: a subtree ends where it has one
-leaf more than splits. All trees of a forest are looked at together, without a loop.
+Nodes are in pre-order, so leaf marks determine a tree: a subtree ends where it has one leaf more than splits. All trees
+of a forest are processed together, without a loop.
 
-    Shape         where the nodes, their subtrees and their right children are
-    find_shape    from leaf marks to a Shape; refuses marks that make no tree
+    Shape         positions of nodes, their subtrees and their right children
+    find_shape    from leaf marks to a Shape; refuses marks that are not a tree
 """
 
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from weald.data.types import BoolArray, FloatArray, IntArray
 from weald.io.container import require
 
 MOST_DEPTH = 2**20
-MOST_LEVELS = 4096  # beyond, the numbers of regression trees are kept as they are
+MOST_LEVELS = 4096  # for deeper trees, the numbers of regression trees are stored as they are
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Where things are. Numbers of nodes are among the nodes of all trees."""
+    """The shape of trees. Nodes are numbered across all trees."""
 
     tree_start: IntArray
     is_leaf: BoolArray
@@ -29,7 +29,7 @@ class Shape:
 
     @cached_property
     def splits(self) -> IntArray:
-        """Nodes that are no leaves. Their left child is the next node."""
+        """Nodes that are not leaves. Their left child is the next node."""
         return np.flatnonzero(~self.is_leaf)
 
     @cached_property
@@ -51,7 +51,7 @@ class Shape:
 
     @cached_property
     def depth(self) -> IntArray:
-        """How many splits stand above each node."""
+        """Number of splits above each node."""
         n = len(self.is_leaf)
         change = np.zeros(n + 1, dtype=np.int32)
         change[1:] += ~self.is_leaf  # a subtree begins below a split ...
@@ -59,13 +59,13 @@ class Shape:
         return np.cumsum(change[:-1], dtype=np.int32)
 
     def right(self) -> IntArray:
-        """Right children as a forest keeps them: numbers inside their trees, 0 in leaves."""
+        """Right children as stored in a forest: numbers within their trees, 0 in leaves."""
         right = np.zeros(len(self.is_leaf), dtype=np.int32)
         right[self.splits] = self.right_of_splits - self.root_of_splits
         return right
 
     def sums(self, of_leaves: IntArray) -> IntArray:
-        """Add up whole numbers of leaves, for each node over the leaves below it."""
+        """Sum whole numbers over the leaves below each node."""
         before = np.zeros(len(self.is_leaf) + 1, dtype=np.int64)
         before[1:][self.is_leaf] = of_leaves
         np.cumsum(before, out=before)
@@ -74,10 +74,10 @@ class Shape:
 
 
 def find_shape(tree_start: IntArray, is_leaf: BoolArray) -> Shape:
-    """Find where each subtree ends.
+    """Find the end of each subtree.
 
-    Let a split open a bracket and a leaf close one. The level of a node is the number of brackets open before it, and
-    its subtree ends with the next leaf of the same level.
+    A split opens a bracket and a leaf closes one. The level of a node is the number of brackets open before it, and its
+    subtree ends with the next leaf of the same level.
     """
     n_nodes = np.diff(tree_start)
     steps = np.where(is_leaf, -1, 1)
@@ -85,7 +85,7 @@ def find_shape(tree_start: IntArray, is_leaf: BoolArray) -> Shape:
     level = after - steps
     closed = np.array_equal(after[tree_start[1:] - 1], np.full(len(n_nodes), -1))
     require(closed and (not len(level) or level.min() >= 0), "The leaf marks do not make trees.")
-    narrow = level.astype(np.int16) if not len(level) or level.max() < 2**15 else level  # sorted much faster
+    narrow = level.astype(np.int16) if not len(level) or level.max() < 2**15 else level  # sorts much faster
     order = np.argsort(narrow, kind="stable")
     place = np.where(is_leaf[order], np.arange(len(level)), len(level))
     next_leaf = np.minimum.accumulate(place[::-1])[::-1]
@@ -95,5 +95,5 @@ def find_shape(tree_start: IntArray, is_leaf: BoolArray) -> Shape:
 
 
 def halves(weight: FloatArray, shape: Shape) -> tuple[FloatArray, FloatArray]:
-    """What stands in the left and in the right child of each split."""
+    """Values of the left and of the right child of each split."""
     return weight[shape.splits + 1], weight[shape.right_of_splits]

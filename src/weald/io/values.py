@@ -1,9 +1,10 @@
-"""Parameters and notes of a model as JSON and arrays, and back, without running anything.
+"""Parameters and notes of a model as JSON and arrays, without executing code when they are read.
 
-    Writer    Python values -> JSON; long lists and arrays go beside it, as arrays of the file
-    Reader    the way back; it makes plain values, NumPy arrays, and the few kinds of records that it was told of
+    Writer    Python values -> JSON; long lists and arrays are stored as arrays of the file
+    Reader    the way back; it creates plain values, NumPy arrays, and known kinds of records
 
-What is plain in JSON stands for itself (a list is a list). All else is an object with one name: {"tuple": [...]},
+Values that JSON has are written as they are (a list is a list). All others are an object with one name: {"tuple":
+[...]},
 {"dict": [[key, value], ...]}, {"float": "nan"}, {"int": "0x..."}, {"scalar": [type, value]}, {"array": ...},
 {"record": [kind, {...}]}.
 """
@@ -26,8 +27,8 @@ from weald.io.streams import Arrays, narrow
 
 MANY = 16  # longer lists of numbers or texts are arrays of the file
 MOST_DEPTH = 32  # of lists inside lists
-MOST_ROOM = 2**24  # characters of an array of texts, its empty places included
-MOST_BITS = 2**13  # of a whole number: Python prints none that has many more
+MOST_ROOM = 2**24  # characters of an array of texts, including padding
+MOST_BITS = 2**13  # of a whole number: Python limits the digits it prints
 LONG = 10 ** (MOST_DIGITS - 1)  # whole numbers from here on, and their negatives, are not written in decimal digits
 PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")  # that JSON reads as one character
 HEX = re.compile("-?0x[0-9a-f]+")
@@ -35,11 +36,11 @@ NUMBERS = "biuf"
 TIMES = "mM"  # NumPy's dates and durations
 
 Record = type
-Hint: TypeAlias = Any  # a type as it is declared: `int`, `FloatArray`, `Array | None`; Python has no type for those
+Hint: TypeAlias = Any  # a declared type: `int`, `FloatArray`, `Array | None`; Python has no type for these
 
 
 class Writer:
-    """Turns values into JSON; `arrays` grows on the way."""
+    """Converts values to JSON; `arrays` collects their arrays."""
 
     def __init__(self, prefix: str = "meta") -> None:
         self.arrays: Arrays = {}
@@ -72,7 +73,7 @@ class Writer:
         )
 
     def write_record(self, kind: str, fields: Mapping[str, object]) -> Json:
-        """Write named values of a kind that the reader knows."""
+        """Write named values of a known kind of record."""
         return {"record": [kind, {name: self.write(value) for name, value in fields.items()}]}
 
     def _write_list(self, values: Sequence[Label]) -> Json:
@@ -103,7 +104,7 @@ class Writer:
 
     def _add(self, array: Array) -> str:
         name = f"{self._prefix}.{len(self.arrays)}"
-        self.arrays[name] = array.astype(array.dtype.newbyteorder("<"), copy=False)  # as a file has it
+        self.arrays[name] = array.astype(array.dtype.newbyteorder("<"), copy=False)  # little-endian, as in a file
         return name
 
     def _add_texts(self, texts: list[str]) -> list[str]:
@@ -113,14 +114,14 @@ class Writer:
 
 
 def _plain(value: object) -> object:
-    """Turn NumPy's scalars into Python's; dates into whole numbers."""
+    """Convert NumPy's scalars to Python's, and dates to whole numbers."""
     if isinstance(value, np.datetime64 | np.timedelta64):
         return int(value.view(np.int64))
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _write_plain(value: object) -> Json:
-    """Write what JSON has: numbers, texts, true, false and null."""
+    """Write values that JSON has: numbers, texts, true, false and null."""
     if isinstance(value, str):
         return _refuse_pairs(value)
     if type(value) is int:
@@ -141,7 +142,7 @@ def _write_long(number: int) -> str:
 
 
 def _refuse_pairs(text: str) -> str:
-    """Refuse two surrogates in a row: JSON has no way to tell them from the character that they stand for."""
+    """Refuse a surrogate pair: JSON cannot distinguish it from the character that it represents."""
     if PAIR.search(text):
         raise FormatError(
             f"The text {text!a} has a pair of surrogates, which cannot be written to a .weald file. Replace it by its "
@@ -154,7 +155,7 @@ def _refuse_pairs(text: str) -> str:
 
 
 class Reader:
-    """Turns JSON and arrays into values. Arrays that were used are taken out of `arrays`."""
+    """Converts JSON and arrays to values. Used arrays are removed from `arrays`."""
 
     def __init__(self, arrays: Arrays, records: dict[str, Record]) -> None:
         self.arrays = arrays
@@ -291,7 +292,7 @@ def _dtype(code: str, kinds: str) -> np.dtype[np.generic]:
 
 
 def make_record(kind: Record, fields: Mapping[str, Json]) -> object:
-    """Make a record whose fields are of the types that it declares."""
+    """Create a record whose fields have the declared types."""
     hints, needed = _declared(kind)
     known = fields.keys() <= hints.keys() and needed <= fields.keys()
     require(known, f"A record of the kind {kind.__name__!r} has other fields.")
@@ -302,7 +303,7 @@ def make_record(kind: Record, fields: Mapping[str, Json]) -> object:
 
 @cache
 def _declared(kind: Record) -> tuple[dict[str, Hint], set[str]]:
-    """Types of a record's fields, and the fields that it must have."""
+    """Return the types of a record's fields, and the required fields."""
     hints = typing.get_type_hints(kind)
     declared = dataclasses.fields(kind)
     return {f.name: hints[f.name] for f in declared}, {f.name for f in declared if not _has_default(f)}
@@ -313,7 +314,7 @@ def _has_default(field: "dataclasses.Field[object]") -> bool:
 
 
 def fits(value: object, hint: Any) -> bool:  # noqa: PLR0911  (one for each kind)
-    """Say whether a value is of a declared type."""
+    """Return whether a value is of a declared type."""
     while hasattr(named := typing.get_origin(hint) or hint, "__value__"):
         hint = named.__value__  # a name for a type, as NumPy's NDArray is where Python has the type statement
     origin, inside = typing.get_origin(hint), typing.get_args(hint)

@@ -1,9 +1,10 @@
-"""Words in the header of a file that a reader must understand: each stands for what older readers would get wrong.
+"""Features of a file that a reader must support, as words in its header.
 
 read_words    the texts of a header -> the words, all of which this version of weald understands
-words_of      forests -> the words for what is in them
+words_of      forests -> the words for their features
 
-A word that is not understood is refused, and the error says which weald reads the file. docs/model-files.md lists
+A file with an unknown word is refused, and the error says which version of weald reads the file. docs/model-files.md
+lists the words.
 the words.
 """
 
@@ -17,16 +18,17 @@ from weald.errors import FormatError, shown
 from weald.forest.forest import Forest
 from weald.io.container import require
 
-ESTIMATOR, FOREST = "estimator", "forest"  # what is inside: one of the two
-CONTRACT = "contract"  # the head says under which contract the trees were grown; since format 1.1
+ESTIMATOR, FOREST = "estimator", "forest"  # kind of contents: one of the two
+CONTRACT = "contract"  # the head has the contract version of the trees; since format 1.1
 MAPPABLE = "mappable"
 TARGETS = "targets"
-WEIGHT_SCALE = "weight_scale"  # weights of the statistics are not the user's; since format 1.1
+WEIGHT_SCALE = "weight_scale"  # weights are not in the user's units; since format 1.1
 ZERO_VOTES = "zero_votes"  # a tree has no vote; since format 1.1
 ZLIB = "zlib"
-PARTS = frozenset({WEIGHT_SCALE, ZERO_VOTES})  # of forests: each stands there if and only if a forest has such a part
+# Features of forests: a word is there if and only if a forest has the feature
+PARTS = frozenset({WEIGHT_SCALE, ZERO_VOTES})
 READABLE = frozenset({ESTIMATOR, FOREST, CONTRACT, MAPPABLE, TARGETS, ZLIB}) | PARTS
-# Of format 1.1, but no forest of this version has such parts. A file that does is refused, never read in part.
+# Of format 1.1, but not supported by this version. A file with such features is refused, never read in part.
 SPECIFIED = frozenset({"calibration", "leaf_targets", "shrinkage", "survival"})
 
 REQUIRES, WRITER, FORMAT = "weald.requires", "weald.writer", "weald.format"
@@ -36,7 +38,7 @@ VERSION = re.compile("[0-9][0-9a-zA-Z.+]{0,39}")
 
 
 def read_words(texts: Mapping[str, str]) -> frozenset[str]:
-    """Read the format and the words of a header; refuse what this version does not understand."""
+    """Read the format and the words of a header; refuse those that this version does not support."""
     major, _, minor = texts.get(FORMAT, "").partition(".")
     require(_is_number(major) and _is_number(minor), "It does not say which format it has.")
     if major != MAJOR:
@@ -52,7 +54,7 @@ def read_words(texts: Mapping[str, str]) -> frozenset[str]:
 
 
 def words_of(forests: Sequence[Forest]) -> frozenset[str]:
-    """Say which parts some of the forests have."""
+    """Return the words for the features of some forests."""
     found = {WEIGHT_SCALE} if any(len(forest.weight_scale) for forest in forests) else set()
     of_classes = [forest for forest in forests if forest.task is Task.CLASSIFICATION]
     return frozenset(found | ({ZERO_VOTES} if not all(forest.has_vote().all() for forest in of_classes) else set()))
@@ -69,7 +71,7 @@ def _refuse(word: str, texts: Mapping[str, str]) -> NoReturn:
 
 
 def advice(texts: Mapping[str, str]) -> str:
-    """Say which version of weald reads a file: certainly the one that wrote it."""
+    """Return which version of weald reads a file: at least the one that wrote it."""
     writer = texts.get(WRITER, "")
     if not VERSION.fullmatch(writer):
         return "Install a later version of weald."
