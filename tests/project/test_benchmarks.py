@@ -37,6 +37,11 @@ def test_looking_inside_a_tree_is_timed(folder):
     assert "scikit-learn: pruning path" in printed
 
 
+def test_stopping_rules_from_one_fit_are_compared_with_fits(folder):
+    printed = run("stopping_rules.py", "--quick", folder=folder)
+    assert len(re.findall(r"^\| (?:small|friedman-small) \| depth", printed, re.MULTILINE)) == 2
+
+
 def test_the_table_goes_between_its_marks_and_nowhere_else(tmp_path, folder):
     page = tmp_path / "README.md"
     page.write_text("before\n<!-- benchmarks -->\nold\n<!-- /benchmarks -->\nafter\n")
