@@ -30,7 +30,7 @@ def section(model: TreeModel) -> Section:
         else "Arrow keys move, open and close."
     )
     of = f"the first {shown} of {n_trees:,} trees" if n_trees > 1 else "the tree"
-    return Section("browser", f"Inside: {of}", lead, stack(tools, *trees))
+    return Section("browser", f"Trees: {of}", lead, stack(tools, *trees))
 
 
 def _tree(model: TreeModel, tree: int) -> Markup:

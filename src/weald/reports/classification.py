@@ -84,7 +84,7 @@ def _matrix(counts: np.ndarray, labels: list[str]) -> Markup:
         "tr",
         tag("td"),
         *(tag("th", name(label, 20), scope="col", class_="n") for label in labels),
-        tag("th", "right", scope="col", class_="n"),
+        tag("th", "recall", scope="col", class_="n"),
     )
     caption = "Confusion matrix (rows: true class, columns: predicted class)"
     body = tag(
@@ -190,6 +190,7 @@ def _threshold(predictions: Predictions, labels: list[str]) -> Markup:
     return tag(
         "div",
         subhead(f"Threshold for class {shorten(labels[1], 24)}"),
+        tag("p", "Rows whose probability of the class is at least the threshold are predicted as it.", class_="sub"),
         tag("div", slider, *prices, best, class_="tools"),
         tag("p", said, class_="outcome", aria_live="polite"),
         class_="thresholds",

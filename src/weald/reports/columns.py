@@ -40,7 +40,7 @@ def section(model: TreeModel, rows: Matrix, target: Array, names: tuple[str, ...
     body = [figures(_picture_of_target(model, target)), _warn(facts, names, n_rows), _list(facts, names)]
     if n_columns > MOST:
         body.append(note(f"The first {MOST:,} columns are listed."))
-    return Section("data", "The data", lead, stack(*body))
+    return Section("data", "Data", lead, stack(*body))
 
 
 def describe(column: FloatArray, categories: Categories | None, time: str | None = None) -> ColumnSummary:

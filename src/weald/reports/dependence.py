@@ -51,7 +51,7 @@ def section(model: TreeModel, rows: Matrix, order: IntArray, names: tuple[str, .
         "Where features go together, some of these rows could not exist: read the curves as what the forest would "
         "predict, not as what the world would do."
     )
-    return Section("dependence", "How it depends on them", lead, stack(figures(*pictures), note(caution)))
+    return Section("dependence", "Partial dependence", lead, stack(figures(*pictures), note(caution)))
 
 
 def _sample(rows: Matrix) -> FloatArray:

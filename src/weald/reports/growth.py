@@ -15,7 +15,7 @@ def section(found: OutOfBag) -> Section:
     curve = found.curve
     at = thin(len(curve.n_trees), MOST_POINTS)
     is_class = found.classes is not None
-    what = "share of wrong classes" if is_class else "mean squared error"
+    what = "misclassification rate" if is_class else "mean squared error"
     say = percent if is_class else number
     half = curve.error[max(0, len(curve.error) // 2 - 1)]
     words = f"After half of the trees the out-of-bag error is {say(float(half))}, "
@@ -27,5 +27,5 @@ def section(found: OutOfBag) -> Section:
         alt=words,
         zero=bool(np.nanmin(curve.error) < np.nanmax(curve.error) / 3),
     )
-    lead = "More trees do not overfit, they make predictions more stable; where the curve is level, more change little."
-    return Section("trees", "More trees?", lead, figures(figure(picture, words)))
+    lead = "More trees do not overfit; they make predictions more stable. Once the curve is level, they change little."
+    return Section("trees", "Number of trees", lead, figures(figure(picture, words)))

@@ -78,11 +78,9 @@ def section(found: list[Importance], asked: int, n_trees: int) -> Section:
     )
     body = [figure(picture, words, wide=True), *_warnings(found), _list(found, order)]
     if asked < n_trees:
-        body.append(
-            note(f"Asked of the first {asked} of {n_trees} trees, which is enough for a ranking and takes less time.")
-        )
-    lead = "Ways to ask differ in what they reward. What all put high matters; where they differ, read the notes."
-    return Section("importance", "What matters", lead, stack(*body))
+        body.append(note(f"Computed from the first {asked} of {n_trees} trees: enough for a ranking, and faster."))
+    lead = "Features that rank high by all methods matter. Where the methods differ, read the notes."
+    return Section("importance", "Feature importance", lead, stack(*body))
 
 
 def _warnings(found: list[Importance]) -> list[Markup]:

@@ -50,7 +50,7 @@ def section(model: TreeModel, timings: Mapping[str, float], command: str | None)
     ]
     return Section(
         "making",
-        "How it was made",
+        "Reproduce",
         f"A {type(model).__name__} with {forest.n_trees:,} trees.",
         stack(*(part for part in parts if part)),
     )

@@ -61,7 +61,7 @@ def by_chance(predictions: Predictions) -> list[Score]:
 def _accuracy(predictions: Predictions) -> Score:
     share = float(np.average(predictions.winners == predictions.truth, weights=predictions.weight))
     low, high = wilson(share, predictions.n_effective, Z)
-    return Score("accuracy", "share of rows whose class is right", share, low, high, is_share=True)
+    return Score("accuracy", "fraction of rows whose class is predicted correctly", share, low, high, is_share=True)
 
 
 def _balanced(predictions: Predictions) -> Score:
@@ -74,7 +74,7 @@ def _balanced(predictions: Predictions) -> Score:
         share = weight[of_class].sum() / weight.sum()
         influence[of_class] = (right[of_class] - recall) / share / len(present)
         recalls.append(recall)
-    words = "the same for each class by itself, averaged over classes"
+    words = "recall, averaged over the classes"
     return _score("balanced accuracy", words, float(np.mean(recalls)), influence, predictions, 0.0, 1.0, is_share=True)
 
 
@@ -89,7 +89,7 @@ def _auc(predictions: Predictions) -> Score:
     found = [area(predictions.predicted[:, k], predictions.truth == k, predictions.weight) for k in classes]
     value = float(np.mean([value for value, _ in found]))
     influence = np.mean([influence for _, influence in found], axis=0)
-    words = "how often a row of a class gets a larger share for it than a row of another (area under the ROC curve)"
+    words = "area under the ROC curve: how often a row of the class gets a higher probability of it than another row"
     return _score("ROC AUC", words, value, influence, predictions, 0.0, 1.0)
 
 
@@ -113,7 +113,9 @@ def _has_two_sides(predictions: Predictions) -> bool:
 def _brier(predictions: Predictions) -> Score:
     happened = np.eye(predictions.predicted.shape[1])[predictions.truth]
     loss = ((predictions.predicted - happened) ** 2).sum(axis=1) / (2 if predictions.predicted.shape[1] == 2 else 1)
-    return _mean("Brier score", "mean squared difference between shares and truth; 0 is best", loss, predictions, 0.0)
+    return _mean(
+        "Brier score", "mean squared difference between probabilities and outcomes; 0 is best", loss, predictions, 0.0
+    )
 
 
 # --------------------------------------------------------------------------------------------------------- numbers
@@ -141,11 +143,11 @@ def _r2(predictions: Predictions) -> Score:
     away = (predictions.truth - np.average(predictions.truth, weights=weight)) ** 2
     variance = float(np.average(away, weights=weight))
     if variance == 0:
-        return Score("R²", "share of the variance that is explained", math.nan, math.nan, math.nan)
+        return Score("R²", "fraction of the variance that is explained", math.nan, math.nan, math.nan)
     left = float(np.average(squares, weights=weight)) / variance
     return _score(
         "R²",
-        "share of the variance that is explained",
+        "fraction of the variance that is explained",
         1 - left,
         (left * away - squares) / variance,
         predictions,
@@ -157,7 +159,7 @@ def _r2(predictions: Predictions) -> Score:
 def _bias(predictions: Predictions) -> Score:
     return _mean(
         "bias",
-        "mean of predicted less true; 0 is best",
+        "mean of predicted minus true; 0 is best",
         predictions.predicted - predictions.truth,
         predictions,
         -math.inf,

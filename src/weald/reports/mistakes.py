@@ -30,7 +30,7 @@ def section(
     heads = (
         ["row", "true", "predicted", "probability of the predicted class", "probability of the true class"]
         if is_classes
-        else ["row", "true", "predicted", "true less predicted"]
+        else ["row", "true", "predicted", "true minus predicted"]
     )
     features = [] if rows is None else [int(f) for f in order[:N_FEATURES]]
     lines = []
@@ -47,7 +47,7 @@ def section(
     where = predictions.source.capitalize()
     lead = f"{where}: {what}. Look here first for wrong labels, and for what the columns do not show."
     caption = f"The {len(lines)} worst rows, counted from 0" if lines else "No row is wrong"
-    return Section("mistakes", "Where it is wrong", lead, table(heads, lines, caption=caption, numeric=numeric))
+    return Section("mistakes", "Largest errors", lead, table(heads, lines, caption=caption, numeric=numeric))
 
 
 def _classes(model: TreeModel, predictions: Predictions) -> tuple[IntArray, list[list[str]]]:

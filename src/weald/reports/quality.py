@@ -10,19 +10,17 @@ from weald.reports.section import Section, note, number, percent, stack, subhead
 
 def section(model: TreeModel, sources: list[Predictions]) -> Section:
     """Judge the forest by each kind of rows."""
-    lead = "Judged only by rows that the trees in question have not seen."
+    lead = "Computed only from rows that the trees have not seen."
     parts = [_metrics(sources)]
     for predictions in sources:
         parts.append(subhead(f"{predictions.source.capitalize()}: {len(predictions.truth):,} rows"))
         if predictions.n_unknown:
-            parts.append(
-                note(f"{predictions.n_unknown:,} rows are in the bag of every tree; nothing is known of them.")
-            )
+            parts.append(note(f"{predictions.n_unknown:,} rows are in every bag and have no out-of-bag prediction."))
         is_classes = predictions.predicted.ndim == 2
         parts.append(
             classification.pictures(predictions, model.classes_) if is_classes else regression.pictures(predictions)
         )
-    return Section("quality", "How good it is", lead, stack(*parts))
+    return Section("quality", "Metrics", lead, stack(*parts))
 
 
 def say(score: Score, value: float) -> str:
@@ -33,7 +31,7 @@ def say(score: Score, value: float) -> str:
 def _metrics(sources: list[Predictions]) -> Markup:
     found = [judge(predictions) for predictions in sources]
     chance = {score.name: score for score in by_chance(sources[-1])}
-    heads = ["metric", *(f"{a.source}, 95 % interval" for a in sources), "knowing the target only", "what it is"]
+    heads = ["metric", *(f"{a.source}, 95 % interval" for a in sources), "baseline: target only", "description"]
     lines = []
     for scores in zip(*found, strict=True):
         cells = [

@@ -29,9 +29,9 @@ def _residuals(predictions: Predictions) -> Markup:
     reach = max(abs(low), abs(high)) or 0.5
     counts, edges = np.histogram(off.clip(-reach, reach), bins=41, range=(-reach, reach), weights=predictions.weight)
     quarter, three = np.quantile(off, [0.25, 0.75])
-    words = f"True less predicted. Half of the rows are between {number(quarter)} and {number(three)}; "
+    words = f"True minus predicted. Half of the rows are between {number(quarter)} and {number(three)}; "
     words += "the outermost 1 % are in the outermost bars."
-    return figure(charts.histogram(counts, edges, x_words="true less predicted", alt=words, middle=0.0), words)
+    return figure(charts.histogram(counts, edges, x_words="true minus predicted", alt=words, middle=0.0), words)
 
 
 def _by_size(predictions: Predictions) -> Markup:
@@ -41,9 +41,9 @@ def _by_size(predictions: Predictions) -> Markup:
     off = predictions.truth - predictions.predicted
     x = np.array([np.median(predictions.predicted[part]) for part in parts])
     low, middle, high = (np.array([np.quantile(off[part], q) for part in parts]) for q in (0.1, 0.5, 0.9))
-    words = "True less predicted, by prediction: the median, and the band that holds 80 % of the rows. "
+    words = "True minus predicted, by prediction: the median, and the band that holds 80 % of the rows. "
     words += "A band that widens means larger errors there."
     picture = charts.lines(
-        [Series("", x, middle, (low, high), dots=True)], x_words="predicted", y_words="true less predicted", alt=words
+        [Series("", x, middle, (low, high), dots=True)], x_words="predicted", y_words="true minus predicted", alt=words
     )
     return figure(picture, words)
