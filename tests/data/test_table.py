@@ -254,7 +254,7 @@ def test_a_column_vector_warns():
         (np.zeros(4, dtype=complex), "y holds complex128"),
         (np.zeros(4, dtype=[("a", int)]), "y holds"),
         (np.ma.array([0, 1, 0, 1], mask=[0, 0, 0, 1]), "masked"),
-        (sparse.csr_matrix(np.eye(4)), "sparse multilabel-indicator for y"),
+        (sparse.csr_matrix(np.eye(4)), "y is sparse"),
         ([[0], [1], [0, 1], [1]], "y cannot be read"),
     ],
 )

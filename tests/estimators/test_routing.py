@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
+import sklearn.ensemble
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
@@ -101,3 +101,41 @@ def test_trees_take_the_check_input_of_scikit_learn(task):
     for name in ("predict", "apply", "decision_path", *(["predict_proba"] if task == "Classifier" else [])):
         plain, asked = getattr(tree, name)(X), getattr(tree, name)(X, check_input=False)
         assert (plain != asked).sum() == 0
+
+
+class Counted:
+    """A callback of scikit-learn that counts tasks, of sub-estimators too."""
+
+    max_propagation_depth = None
+
+    def __init__(self):
+        self.tasks = []
+
+    def setup(self, estimator, context):
+        self.tasks.append("setup")
+
+    def on_fit_task_begin(self, estimator, context):
+        self.tasks.append(context.task_name)
+
+    def on_fit_task_end(self, estimator, context):
+        self.tasks.append(context.task_name)
+
+    def teardown(self, estimator, context):
+        self.tasks.append("teardown")
+
+
+# Forests, scikit-learn's too, take no callbacks of their own.
+@pytest.mark.filterwarnings("ignore:The estimator RandomForestClassifier does not support callbacks")
+def test_pipelines_and_searches_call_their_callbacks_as_with_scikit_learns_forests():
+    pytest.importorskip("sklearn.callback")
+    counted = []
+    for kind in (weald.RandomForestClassifier, sklearn.ensemble.RandomForestClassifier):
+        steps = make_pipeline(StandardScaler(), kind(4, random_state=0))
+        search = GridSearchCV(steps, {"randomforestclassifier__max_depth": [1, 2]}, cv=2)
+        for model in (search, steps):
+            callback = Counted()
+            model.set_callbacks(callback).fit(X, Y)
+            counted.append(sorted(callback.tasks))
+            model.set_callbacks()
+    assert counted[:2] == counted[2:]
+    assert {"setup", "teardown"} < set(counted[0])

@@ -488,6 +488,11 @@ def _read_weight(sample_weight: ColumnLike, *, n_rows: int) -> FloatArray | None
     if isinstance(sample_weight, int | float | np.number):
         sample_weight = np.full(n_rows, sample_weight)
     weights = sample_weight if isinstance(sample_weight, np.ma.MaskedArray) else _see_array(sample_weight)
+    if weights.ndim == 0 and weights.dtype.kind in "biuf":
+        raise DataTypeError(
+            "Input should have at least 1 dimension i.e. satisfy `len(x.shape) > 0`, got scalar "
+            f"`{np.asarray(weights, dtype=np.float64)!r}` instead. Give sample_weight one number for each row."
+        )
     if weights.ndim > 1:
         raise DataError(
             f"sample_weight has {weights.ndim} dimensions. Give one number for each row: sample_weights must be 1D."

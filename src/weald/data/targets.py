@@ -166,8 +166,6 @@ def read_column(y: ColumnLike, name: str) -> Array:
     if y is None:
         raise DataError(f"This estimator requires {name} to be passed, but the target {name} is None.")
     if sparse.issparse(y):
-        if name == "y":  # the class of the error and its first words are scikit-learn's
-            raise DataError("sparse multilabel-indicator for y is not supported. Use y.toarray() to make it dense.")
         raise DataTypeError(f"{name} is sparse. Use {name}.toarray() to make it dense.")
     if isinstance(y, np.ma.MaskedArray) and y.dtype.kind != "V" and y.mask.any():
         raise DataError(f"{name} has masked entries. Leave those rows out, of X too.")

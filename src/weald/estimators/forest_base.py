@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.data.table import TrainingArguments
 from weald.data.types import ColumnLike, IntArray, TableLike
+from weald.errors import DataError
 from weald.estimators.base import TreeModel
 from weald.estimators.checkpoints import Checkpoint
 from weald.estimators.error_surface import rows_outside_bags
@@ -88,6 +89,8 @@ class RandomForest(TreeModel):
         -------
         self
         """
+        if sparse.issparse(y):  # scikit-learn's forests raise another class of error than its trees
+            raise DataError("sparse multilabel-indicator for y is not supported. Use y.toarray() to make it dense.")
         kept = Checkpoint.read(checkpoint, every, self)
         fit(self, TrainingArguments(X, y, sample_weight, groups, stratify), kept)
         return self
