@@ -125,7 +125,7 @@ def main():
         table = measure.markdown(["data", "library", "its error", "weald, same parameters"], rows)
         text = (
             f"{table}\n\nError rate (diabetes: root mean squared error): 5-fold cross-validation, {given.trees} trees, "
-            f"{given.repeats} seeds. Measured with\n`benchmarks/translations.py` on "
+            f"{given.repeats} seed{'s' if given.repeats > 1 else ''}. Measured with\n`benchmarks/translations.py` on "
             f"{measure.describe_machine(*packages, 'weald')}."
         )
         print(text)
