@@ -1,16 +1,16 @@
-"""What weald raises.
+"""The exceptions and warnings of weald.
 
     WealdError
     ├── ParameterError (ValueError)    a parameter of an estimator is out of its range, or does not suit the table
     ├── DataError (ValueError)         X, y or sample_weight cannot be used: shapes, values, names
-    ├── DataTypeError (TypeError)      X, y or sample_weight hold something that is no number or label
-    ├── ExportError (ValueError)       a model cannot be taken to another program, or from it
-    ├── ClusterError (RuntimeError)    the cluster that was to grow the forest cannot
+    ├── DataTypeError (TypeError)      X, y or sample_weight contain something other than numbers or labels
+    ├── ExportError (ValueError)       a model cannot be converted to another format, or from it
+    ├── ClusterError (RuntimeError)    the cluster for a fit is missing or failed
     └── FormatError (ValueError)       a model file cannot be read, or a model cannot be written to one
 
 A message says what is wrong, what was found, and what to do; it names the parameter, the argument or the column. An
-estimator that was not fitted raises scikit-learn's `NotFittedError`, since code that looks for it knows that name.
-Warnings (`warn`) are worded the same way and point at the user's line.
+unfitted estimator raises scikit-learn's `NotFittedError`, which other code expects. Warnings (`warn`) have the same
+form and point at the user's line.
 """
 
 import sys
@@ -18,7 +18,7 @@ import warnings
 
 
 class WealdError(Exception):
-    """The root of all errors that weald raises on purpose.
+    """The base class of all exceptions that weald raises on purpose.
 
     Examples
     --------
@@ -40,23 +40,23 @@ class DataError(WealdError, ValueError):
 
 
 class DataTypeError(WealdError, TypeError):
-    """X, y or sample_weight hold something that is no number or label."""
+    """X, y or sample_weight contain something other than numbers or labels."""
 
 
 class ExportError(WealdError, ValueError):
-    """A model cannot be taken to another program, or from it."""
+    """A model cannot be converted to another format, or from it."""
 
 
 class ClusterError(WealdError, RuntimeError):
-    """The cluster that was to grow the forest is not there, or cannot."""
+    """The cluster for a fit is missing or failed."""
 
 
 class FormatError(WealdError, ValueError):
-    """A model file cannot be read as it is, or a model cannot be written to one."""
+    """A model file cannot be read, or a model cannot be written to one."""
 
 
 def shown(value: object, length: int = 80) -> str:
-    """Write a value into a message: briefly, and even if Python refuses to (whole numbers of 4301 digits)."""
+    """Format a value for a message: short, and even if Python refuses to (whole numbers of 4301 digits)."""
     try:
         text = repr(value)
     except Exception:  # noqa: BLE001  (the user's own class may raise anything)
@@ -65,7 +65,7 @@ def shown(value: object, length: int = 80) -> str:
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line outside weald that led here."""
+    """Warn at the line outside weald that called it."""
     level, frame = 1, sys._getframe()  # noqa: SLF001  (Python has no public way to ask for the caller)
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "weald":
         level, frame = level + 1, frame.f_back

@@ -257,7 +257,7 @@ def test_what_needs_values_has_them_from_the_store(ask, tmp_path):
 def test_columns_cannot_be_taken_out_of_a_store(tmp_path):
     store = codes.from_chunks([frame()], folder=tmp_path, target="y", features=FEATURES)
     model = weald.RandomForestClassifier(5, random_state=0).fit(store)
-    with pytest.raises(DataTypeError, match=r"Give a table *for all else"):
+    with pytest.raises(DataTypeError, match=r"Give a table *for everything else"):
         weald.importance(model, store, None, kind="drop_column")
     with pytest.raises(DataError, match="Give X and y"):
         weald.importance(model, store, None, kind="mdi", n_null=2)
@@ -365,12 +365,12 @@ def test_what_does_not_suit_a_store_is_refused(tmp_path):
         with pytest.raises(error, match=words):
             model.fit(store)
     model = weald.RandomForestClassifier(max_bins=7)
-    with pytest.raises(DataError, match="Give it alone"):
+    with pytest.raises(DataError, match="Give only the store"):
         model.fit(store, table["y"])
     with pytest.raises(DataError, match="groups"):
         model.fit(store, groups=np.arange(90))
     for ask in (model.fit(store).predict, model.apply, lambda store: weald.KernelForestClassifier().fit(store)):
-        with pytest.raises(DataError, match="for fit of trees and forests"):
+        with pytest.raises(DataError, match="can be used to fit trees and forests"):
             ask(store)
 
 

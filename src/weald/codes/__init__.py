@@ -1,24 +1,24 @@
-"""Code stores: tables larger than memory, as codes on the disk. Estimators fit to them: `model.fit(store)`.
+"""Code stores: tables larger than memory, stored as codes on disk. Fit estimators to them: `model.fit(store)`.
 
     from_parquet   parquet files -> CodeStore
     from_csv       CSV files
-    from_chunks    any function or list that gives chunks of a table
-    load           a store that was made before
+    from_chunks    a function or list that returns chunks of a table
+    load           a store that exists already
 
-The rows are read twice. The first pass finds what each column holds, the second replaces values by codes, one or two
-bytes a cell. Everything else that a fit needs of the whole table is done once, when the store is made: its rows are
-ranked, and the codes are stored in the order of ranks. A fit maps the file and reads what it needs.
+The rows are read twice. The first pass finds the types and values of the columns, the second replaces values by codes
+of one or two bytes. Everything else that a fit computes from the whole table is computed once, when the store is made:
+its rows are ranked, and the codes are stored in rank order. A fit maps the file and reads what it needs.
 
 The modules:
 
     sources             files and iterators -> chunks of a table
-    partitioned_table   a table in parts: read part by part, with the classes and categories of the whole table
-    bins                how the values of a table in parts become codes
-    survey              what the columns hold, chunk by chunk
-    writer              chunks -> a store on the disk
+    partitioned_table   a table in parts, read part by part, with the classes and categories of the whole table
+    bins                converting the values of a table in parts to codes
+    survey              types and values of the columns, chunk by chunk
+    writer              chunks -> a store on disk
     store               a store, and the engine that grows trees from it
-    resident_memory     pages of a memory map that are released after use
-    single_buffer       objects of many arrays that are pickled as one buffer
+    resident_memory     releasing pages of a memory map after use
+    single_buffer       pickling objects of many arrays as one buffer
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -45,7 +45,7 @@ TASKS = (Task.CLASSIFICATION, Task.REGRESSION)
 
 
 class CodeRules(TypedDict, total=False):
-    """How a store is made: keyword arguments that all functions take. `from_parquet` describes them."""
+    """Options for making a store: keyword arguments of all functions. `from_parquet` describes them."""
 
     task: str | None
     max_bins: int | None
@@ -71,28 +71,28 @@ def from_parquet(
     Parameters
     ----------
     paths : str, path, or list of them
-        The files; a `*` stands for any part of a name.
+        The files; `*` matches any part of a name.
     target : str
-        The column to be learned.
+        The target column.
     folder : str or path
-        Where the store is to be. If making it was cut short, the same call goes on; if it is finished, it is opened.
+        The folder of the store. An interrupted call is resumed by the same call; a finished store is opened.
     features : list of str, optional
-        The columns to learn from; by default all but target and weight.
+        The feature columns; by default all but target and weight.
     weight : str, optional
-        The column of weights.
+        The column of sample weights.
     rows : int, optional
-        Rows of a chunk; by default so many that it has 8 million cells.
+        Rows per chunk; by default as many as have 8 million cells.
     task : {"classification", "regression"}, optional
-        By default regression if the target holds floats, else classification.
+        By default regression if the target has floats, else classification.
     max_bins : int or None, default=65,535
-        As the estimators have it, which must be given the same.
+        As for the estimators, which must have the same value.
     categorical_features : {"from_dtype"}, list or None, default="from_dtype"
-        As the estimators have it, which must be given the same.
+        As for the estimators, which must have the same value.
     missing : {"learn", "error"}, default="learn"
-        As the estimators have it, which must be given the same.
+        As for the estimators, which must have the same value.
     keep_values : bool, default=False
-        Whether to keep the values of features that have more than `max_bins` of them, beside their codes: four bytes a
-        cell, or eight. Trees do not need them, but out-of-bag estimates do, to be those of a fit to the values.
+        Whether to store the values of features with more than `max_bins` distinct values, too: four or eight bytes per
+        cell. Trees do not need them, but out-of-bag estimates need them to equal those of a fit to the values.
     n_jobs : int or None, default=None
         Number of threads.
     verbose : int, default=0
@@ -131,17 +131,17 @@ def from_csv(
     separator: str = ",",
     **rules: Unpack[CodeRules],
 ) -> CodeStore:
-    r"""Make a code store from CSV files, whose first lines are the names of the columns.
+    r"""Make a code store from CSV files whose first lines are the column names.
 
     Parameters
     ----------
     paths, target, folder, features, weight, task, max_bins, categorical_features, missing, keep_values, n_jobs, verbose
-        As `from_parquet` has them.
+        As for `from_parquet`.
     types : dict, optional
-        What columns are, `{"zip": "string"}`: names of Arrow's types. Others are what the first megabyte of the first
-        file makes them; whole numbers are read as floats.
+        Types of columns, `{"zip": "string"}`, as Arrow's type names. Other types are inferred from the first megabyte
+        of the first file; whole numbers are read as floats.
     separator : str, default=","
-        What stands between cells.
+        The separator of cells.
 
     Returns
     -------
@@ -171,7 +171,7 @@ def from_chunks(
     n_rows: int | None = None,
     **rules: Unpack[CodeRules],
 ) -> CodeStore:
-    """Make a code store from chunks of a table, wherever they come from.
+    """Make a code store from chunks of a table from any source.
 
     Parameters
     ----------
@@ -179,9 +179,9 @@ def from_chunks(
         A chunk is (X, y) or (X, y, weight), arrays or frames; or with `target` a frame with all columns. The function
         is called for each pass over the rows, and must yield the same chunks each time.
     n_rows : int, optional
-        How many rows there are, for the progress.
+        Number of rows, for the progress.
     folder, target, features, weight, task, max_bins, categorical_features, missing, keep_values, n_jobs, verbose
-        As `from_parquet` has them.
+        As for `from_parquet`.
 
     Returns
     -------
@@ -213,18 +213,18 @@ def from_chunks(
 
 
 def load(folder: str | PathLike[str], *, check: bool = True) -> CodeStore:
-    """Open a store that was made before.
+    """Open an existing store.
 
     Parameters
     ----------
     folder : str or path
     check : bool, default=True
-        Whether to read all of the file and compare its digest, which takes a second for each gigabyte or so.
+        Whether to read the whole file and compare its digest, which takes about a second per gigabyte.
 
     Returns
     -------
     CodeStore
-        A file that is damaged, cut short, or no store, is refused with a `FormatError`.
+        A file that is damaged, truncated or not a store is refused with a `FormatError`.
     """
     return load_store(folder, check=check)
 
@@ -259,7 +259,7 @@ def _make(function: str, source: Source, folder: str | PathLike[str], rules: Cod
 
 
 def _guess_task(source: Source) -> Task:
-    """Take floats for numbers to be learned, all else for labels."""
+    """Return whether the target is numbers (floats) or labels (everything else)."""
     first = next(iter(source.chunks(0)), None)
     if first is None:
         raise DataError("There are no chunks. Give at least one.")

@@ -1,11 +1,11 @@
-"""A table that lies on the disk as codes: what an estimator fits to when the values do not fit into memory.
+"""A table stored on disk as codes, for estimators to fit to when the values do not fit into memory.
 
-    CodeStore      an open store: codes by rank, which the system reads when they are looked at; target, weights, names
-    StoredTable    the table of a fit, whose values are elsewhere
-    StoredEngine   the native engine, with few trees at a time, so that memory stays bounded
+    CodeStore      an open store: codes in rank order, read on access; target, weights, names
+    StoredTable    the table of a fit, whose values are on disk
+    StoredEngine   the native engine, with few trees at a time to bound memory
 
 `writer.py` makes stores. A store is one file, `codes.weald` in its folder: the container of model files, with a digest
-of all that it holds. What is damaged, or something else, is refused.
+of its contents. Damaged or foreign files are refused.
 """
 
 import dataclasses
@@ -38,16 +38,16 @@ from weald.io.values import Reader
 FILE = "codes.weald"
 FORMAT = "1"
 ROOM = 4 * 2**30  # bytes for the trees that grow at the same time
-BYTES_PER_ROW = 28  # of a tree that grows, at most: row numbers, targets, counts, codes at hand
-CELLS_AT_ONCE = 1 << 25  # whose values are read at a time
+BYTES_PER_ROW = 28  # maximum for a growing tree: row numbers, targets, counts, cached codes
+CELLS_AT_ONCE = 1 << 25  # number of cells whose values are read at a time
 NOTHING: FloatArray = np.empty(0)
-Coded: TypeAlias = Any  # codes of the compiled core, which each set of instructions has as a class of its own
+Coded: TypeAlias = Any  # codes of the compiled core, a separate class for each instruction set
 CodedColumn = tuple[IntArray, FloatArray, FloatArray, bool]
 
 
 @dataclass(frozen=True)
 class About:
-    """What a store says of itself: of the table, and of how it was made."""
+    """Metadata of a store: of the table, and of how the store was made."""
 
     schema: Schema
     classes: Array | None  # None: regression
@@ -67,7 +67,7 @@ SAME = ("max_bins", "missing", "categorical_features", "source", "keep_values") 
 
 
 class CodeStore(TableSource):
-    """A table on the disk, as codes. `weald.codes` makes it, estimators fit to it: `model.fit(store)`.
+    """A table on disk, as codes. `weald.codes` makes it; fit estimators to it: `model.fit(store)`.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class CodeStore(TableSource):
         Labels of the classes; None: the target is numbers.
     feature_names : list of str, or None
     max_bins : int or None
-        With what it was made; estimators must be given the same.
+        The value it was made with; estimators must have the same.
     n_bytes : int
         Length of its file.
     """
@@ -100,10 +100,10 @@ class CodeStore(TableSource):
         return f"<code store: {self.n_rows:,} rows, {self.n_features} features, {kind}, {self.n_bytes:,} bytes>"
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
-        """Refuse to be taken for a table of values."""
+        """Refuse to be used as a table of values."""
         raise DataTypeError(
-            "A code store is for fit of trees and forests, and for what looks at their training data again. Give a "
-            "table for all else; predict_chunks takes one that is larger than memory, piece by piece."
+            "A code store can be used to fit trees and forests, and by methods that need their training data. Give a "
+            "table for everything else; predict_chunks accepts one that is larger than memory."
         )
 
     @property
@@ -128,18 +128,18 @@ class CodeStore(TableSource):
 
     @property
     def feature_names(self) -> list[str] | None:
-        """Names of the features, where the table had some."""
+        """Names of the features, if the table had names."""
         names = self._about.schema.names
         return None if names is None else list(names)
 
     @property
     def max_bins(self) -> int | None:
-        """With what it was made; None: every value is a code."""
+        """The value it was made with; None: every distinct value has a code."""
         return self._about.max_bins or None
 
     @property
     def fingerprint(self) -> int:
-        """Fingerprint of the training data, the one that trees remember."""
+        """Fingerprint of the training data, as stored in trees."""
         return self._about.fingerprint
 
     # ------------------------------------------------------------------------------------------------------- fit
@@ -151,7 +151,7 @@ class CodeStore(TableSource):
         return StoredEngine(self)
 
     def read_for(self, model: Any, data: TrainingArguments) -> Reading:
-        """Return the table for an estimator, which learns the names and categories of the features."""
+        """Return the table for an estimator, and store the names and categories of the features in the estimator."""
         about = self._about
         self._refuse(model, data)
         self._check_rows()
@@ -168,7 +168,7 @@ class CodeStore(TableSource):
         return Reading(table, about.classes, None)
 
     def _check_rows(self) -> None:
-        """Refuse targets, weights and positions that no table has; the core looks at the codes."""
+        """Refuse invalid targets, weights and positions; the core checks the codes."""
         about, weight, n_rows = self._about, self.weight, self.n_rows
         try:
             require(0 < n_rows < 2**31, f"It has {n_rows} rows.")
@@ -185,10 +185,10 @@ class CodeStore(TableSource):
             raise _refused(self.path, error) from None
 
     def _refuse(self, model: Any, data: TrainingArguments) -> None:
-        """Refuse what does not suit the store."""
+        """Refuse arguments and parameters that do not match the store."""
         about = self._about
         if data.y is not None or data.sample_weight is not None:
-            raise DataError("The store has the target and the weights already. Give it alone: model.fit(store).")
+            raise DataError("The store contains the target and the weights. Give only the store: model.fit(store).")
         task = Task.REGRESSION if about.classes is None else Task.CLASSIFICATION
         if model.task is not task:
             raise DataError(
@@ -212,7 +212,7 @@ class CodeStore(TableSource):
             raise ParameterError(f"resampling={model.resampling!r} needs the rows in memory. Fit to arrays or frames.")
 
     def map_codes(self, core: Any, table: Table, n_threads: int) -> Codes:
-        """Hand the codes to the compiled core, without a copy."""
+        """Pass the codes to the compiled core, without a copy."""
         targets = (table.target, None) if table.task is Task.CLASSIFICATION else (None, table.target)
         try:
             codes: Codes = core.map_table(
@@ -225,31 +225,31 @@ class CodeStore(TableSource):
         return codes
 
     def watch_memory(self, watch: Watch | None) -> Watch:
-        """Watch work that looks at the codes: it gives memory back now and then."""
+        """Return a progress callback for work that reads the codes, which releases memory regularly."""
         return watch_pages([self._mapped], watch)
 
     def release_memory(self) -> None:
-        """Let go of what was looked at, if it is much."""
+        """Release the pages that were read, if there are many."""
         release_many([self._mapped])
 
     def is_of(self, other: About) -> bool:
-        """Say whether a store was made from the same rows in the same way, as far as can be told beforehand."""
+        """Return whether a store was made from the same rows in the same way, as far as known in advance."""
         mine, theirs = self._about, other
         same = all(_listed(getattr(mine, name)) == _listed(getattr(theirs, name)) for name in SAME)
         return same and mine.prints[:1] == theirs.prints
 
 
 def _listed(value: object) -> object:
-    """See arrays, whose comparison is an array, as lists."""
+    """Convert arrays to lists, which can be compared."""
     return list(value) if isinstance(value, np.ndarray | tuple) else value
 
 
 class Values:
-    """Stands for the values of a stored table: read when they are wanted, some rows at a time, eight bytes a cell.
+    """The values of a stored table, read on access, some rows at a time, eight bytes per cell.
 
-    Where a code holds several values, the store may have kept them. Otherwise each is the smallest value of its code:
-    then a row that was not in the bag may go another way in a node whose rows do not have the code, since the cut is
-    somewhere between its neighbors.
+    If a code covers several values, the store may have kept them. Otherwise each value is replaced by the smallest
+    value of its code: then an out-of-bag row may go to the other side in a node whose rows do not have the code, since
+    the threshold is somewhere between its neighbors.
     """
 
     def __init__(self, store: CodeStore) -> None:
@@ -257,7 +257,7 @@ class Values:
         self.shape, self.ndim, self.dtype = (store.n_rows, store.n_features), 2, np.dtype(np.float64)
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
-        """Give them all."""
+        """Return all values."""
         n_bytes = 8 * self.shape[0] * self.shape[1]
         room = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
         if n_bytes > room:
@@ -272,9 +272,9 @@ class Values:
         return X
 
     def blocks(self) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
-        """Read some rows at a time: which they are, their ranks, and their values.
+        """Read some rows at a time: their numbers, their ranks, and their values.
 
-        They come by rank, as they lie on the disk, each time to the same place: new memory takes longer than to read.
+        They come in rank order, as on disk, each time in the same buffer: allocating memory takes longer than reading.
         """
         self._warn()
         n_rows = min(self.shape[0], max(1, CELLS_AT_ONCE // self.shape[1]))
@@ -320,9 +320,9 @@ class StoredTable(Table):
 
 
 class StoredEngine(NativeEngine):
-    """The native engine; where tables are long, it lets few trees grow at the same time, each on all threads.
+    """The native engine; for long tables it grows few trees at a time, each on all threads.
 
-    Codes that have been looked at count as memory of the process, so it lets go of them when they are many.
+    Pages of codes that were read count as memory of the process, so they are released when there are many.
     """
 
     def __init__(self, store: CodeStore) -> None:
@@ -381,7 +381,7 @@ class StoredEngine(NativeEngine):
         start: OutOfBagVotes | None = None,
         room: int = 0,
     ) -> OutOfBagVotes:
-        """Add up what the trees say of the rows outside their bags, some rows at a time.
+        """Sum the predictions of the trees for their out-of-bag rows, some rows at a time.
 
         Bags are drawn for all rows, so there are few trees at a time, too: those whose bags are drawn together.
         """
@@ -456,7 +456,7 @@ def _read(path: Path, *, check: bool) -> CodeStore:
 
 
 def _check_about(about: About) -> None:
-    """Make sure that what it says of itself makes sense."""
+    """Check that the metadata are consistent."""
     schema, classes = about.schema, about.classes
     n_features = len(schema.categories)
     require(n_features > 0 and (schema.names is None or len(schema.names) == n_features), "Names of features differ.")
@@ -470,7 +470,7 @@ def _check_about(about: About) -> None:
 
 
 def _check_arrays(about: About, arrays: dict[str, Array], n_features: int) -> None:
-    """Make sure that arrays have their types and lengths, and codes their values; rows are looked at in a fit."""
+    """Check types and lengths of arrays, and values of codes; rows are checked in a fit."""
     n_rows = arrays["target"].size
     target = {"|u1", "<u2", "<i4"} if about.classes is not None else {"<f8"}
     kinds: dict[str, tuple[set[str], int]] = {"target": (target, n_rows), "positions": ({"<u4"}, n_rows)}
@@ -492,7 +492,7 @@ def _check_arrays(about: About, arrays: dict[str, Array], n_features: int) -> No
 
 
 def _check_values(f: int, categories: Categories | None, codes: IntArray, lows: FloatArray, highs: FloatArray) -> None:
-    """Make sure that the values of codes ascend, and that those of categories are their numbers."""
+    """Check that the values of codes are ascending, and that those of categories are their codes."""
     ascend = bool((lows <= highs).all() and (highs[:-1] < lows[1:]).all())
     require(
         ascend and len(lows) <= np.iinfo(codes.dtype).max, f"The values of feature {f} do not ascend with its codes."
