@@ -188,7 +188,7 @@ def gain(left: npt.ArrayLike, right: npt.ArrayLike, impurity: Impurity = gini) -
 
 
 def _shares(counts: npt.ArrayLike | None, labels: npt.ArrayLike | None) -> npt.NDArray[np.float64]:
-    """Turn counts, or labels, into shares that add up to 1 along the last axis."""
+    """Convert counts, or labels, to probabilities that sum to 1 along the last axis."""
     if (counts is None) == (labels is None):
         raise DataError("Give either counts, the number of rows of each class, or labels, the class of each row.")
     if labels is not None:

@@ -105,7 +105,7 @@ def test_what_is_no_such_json_is_refused(text):
 
 def test_a_file_that_is_no_text_is_refused(tmp_path):
     (tmp_path / "forest.json").write_bytes(b"\xff\xfe{")
-    with pytest.raises(weald.FormatError, match="is no text"):
+    with pytest.raises(weald.FormatError, match="is not a text file"):
         weald.from_json(tmp_path / "forest.json")
 
 

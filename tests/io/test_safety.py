@@ -189,7 +189,7 @@ def test_lists_inside_lists_are_refused():
     for _ in range(400):
         deep = [deep]
     notes["parameters"]["n_jobs"] = deep
-    refuse_cheaply(texts, notes, arrays, "too deep")
+    refuse_cheaply(texts, notes, arrays, "too deeply")
 
 
 def test_wide_texts_are_refused():

@@ -52,7 +52,7 @@ Cells = list[Future]  # of each partition: a tuple of X, y and whatever else is 
 
 
 def partitions(cluster: Cluster, **given: Any) -> tuple[list[str], Cells]:
-    """Let the workers compute the partitions of X, y and whatever else is given: names, and what will be there."""
+    """Compute the partitions of X, y and the other given collections on the workers; return names and futures."""
     columns = {name: column for name, column in given.items() if column is not None}
     for name, column in columns.items():
         if not is_collection(column):

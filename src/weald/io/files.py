@@ -241,7 +241,7 @@ def _write_training(model: "TreeModel") -> dict[str, Json]:
 def _read_training(model: "TreeModel", written: Json) -> None:
     kinds = {"rows": int, "target": str}
     proper = isinstance(written, dict) and all(type(written.get(name, kind())) is kind for name, kind in kinds.items())
-    require(proper and 0 <= written.get("rows", 0) < 2**63, "The notes on the training are not what they should be.")
+    require(proper and 0 <= written.get("rows", 0) < 2**63, "The notes on the training are invalid.")
     for name, attribute in (("rows", "n_samples_fit_"), ("target", "target_name_")):
         if name in written:
             setattr(model, attribute, written[name])
@@ -339,7 +339,7 @@ def _read_model(notes: dict[str, Json], reader: Reader, heads: Sequence[Head]) -
     for name, value in learned.items():
         require(name in left and fits(value, left[name]), f"{name} is nothing that a fit leaves.")
     growth, schema = reader.read(notes["growth"]), reader.read(notes["schema"])
-    require(isinstance(growth, Growth) and isinstance(schema, Schema), "How it grew, or its columns, are missing.")
+    require(isinstance(growth, Growth) and isinstance(schema, Schema), "Growth parameters or columns are missing.")
     for name, value in {**learned, "growth_": growth, "schema_": schema}.items():
         setattr(model, name, value)
     _check_model(model, heads)
@@ -483,7 +483,7 @@ def _read_oob(model: "TreeModel", reader: Reader, written: Json) -> None:
         return
     state = reader.read_record(written, "OutOfBag")
     proper = state.keys() == OOB_STATE.keys() and all(fits(state[name], hint) for name, hint in OOB_STATE.items())
-    require(proper, "The out-of-bag results are not what they should be.")
+    require(proper, "The out-of-bag results are invalid.")
     forest, n_rows = model.forest_, len(state["counts"])
     shapes = {
         "counts": (n_rows,),
@@ -547,5 +547,5 @@ def _check_model(model: "TreeModel", heads: Sequence[Head]) -> None:
         )
         require(proper, "Classes differ in number.")
     for lengths in (growth.monotonic, growth.feature_weights):
-        require(len(lengths) in (0, n), "How it grew is said of another number of features.")
+        require(len(lengths) in (0, n), "The growth parameters are for another number of features.")
     require(not (isinstance(model, SingleTree) and head.n_trees != 1), "A single tree has several trees.")

@@ -119,8 +119,8 @@ def from_json(source: PathLike) -> "TreeModel":
     )
     texts, listed = written["texts"], written["arrays"]
     is_text = isinstance(texts, dict) and all(isinstance(text, str) for text in texts.values())
-    require(is_text and not texts.keys() & {NOTES, *DIGESTS}, "Its texts are not as they should be.")
-    require(isinstance(listed, dict), "Its arrays are not as they should be.")
+    require(is_text and not texts.keys() & {NOTES, *DIGESTS}, "Its texts are invalid.")
+    require(isinstance(listed, dict), "Its arrays are invalid.")
     arrays = {name: _read_array(name, entry) for name, entry in listed.items()}
     notes = _gather_texts(written["notes"], arrays)
     texts[NOTES] = _dumps(notes)
@@ -131,7 +131,7 @@ def _read_file(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise FormatError(f"{path} is no text: {error}.") from None
+        raise FormatError(f"{path} is not a text file: {error}.") from None
 
 
 def _gather_texts(notes: Json, arrays: dict[str, Array]) -> Json:

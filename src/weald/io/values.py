@@ -163,7 +163,7 @@ class Reader:
 
     def read(self, written: Json, depth: int = 0) -> Json:
         """Read one value."""
-        require(depth < MOST_DEPTH, "Lists stand too deep inside one another.")
+        require(depth < MOST_DEPTH, "Lists are nested too deeply.")
         if not isinstance(written, list | dict):
             return written
         if isinstance(written, list):
@@ -237,7 +237,7 @@ class Reader:
         if dtype.kind == "U":
             room = dtype.itemsize // 4
             proper = all(isinstance(item, str) and len(item) <= room for item in items)
-            require(proper and len(items) * room <= MOST_ROOM, "An array of texts has something else.")
+            require(proper and len(items) * room <= MOST_ROOM, "An array of texts is invalid.")
             return np.array(items, dtype=dtype).reshape(shape)
         return np.fromiter(items, dtype=object, count=len(items)).reshape(shape)
 

@@ -343,7 +343,7 @@ def _compare(model: Native, made: "TreeModel", X: TableLike) -> Parity:
 
 
 def _lost(model: Native) -> list[str]:
-    """Say what weald does not have."""
+    """List what the model loses in weald."""
     task = Task.CLASSIFICATION if hasattr(model, "classes_") else Task.REGRESSION
     known = model.criterion in names(task)
     return [*LOST, *([] if known else [f"the criterion {model.criterion}: impurities are as scikit-learn left them"])]
