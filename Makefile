@@ -176,9 +176,12 @@ bench-all: build $(VENV)/peers ## Measure what README.md, docs/speed.md and othe
 	for script in table settings small growth threads simd costs where predict constant_memory predict_files files; do \
 		$(BIN)/python benchmarks/$$script.py --write $(ARGS); done
 
+# Pages of the reference are generated anew, so that none is left of a name that is gone. -a writes all pages: Sphinx would
+# leave the index entries of unchanged pages out of the search.
 .PHONY: docs
 docs: build ## Build the documentation into docs/_build
-	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	rm -rf docs/reference/api
+	$(BIN)/python -m sphinx -W --keep-going -q -a -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 # Where `make wheel` puts the wheel
