@@ -10,6 +10,7 @@
 
 #include "arrays.h"
 #include "base/require.h"
+#include "inspect/distribution.h"
 #include "inspect/proximity.h"
 
 namespace weald {
@@ -88,6 +89,61 @@ NumpyVector<double> bind_square(const Leaves& leaves, std::size_t n_members, con
     return to_numpy(std::move(squares));
 }
 
+// A distribution needs shares, and a target for each member.
+Sharing weighed_sharing_of(const Leaves& leaves, std::size_t n_members, const Vector<std::int64_t>& tree_start,
+                           const Vector<std::int64_t>& start, const Vector<std::uint32_t>& member,
+                           const Vector<double>& share, const Vector<double>& target) {
+    const Sharing sharing = sharing_of(leaves, n_members, tree_start, start, member, share, {});
+    require(sharing.share.size() == sharing.member.size(), "there are no shares");
+    require(target.size() == n_members && std::is_sorted(target.data(), target.data() + target.size()),
+            "targets are not those of members, ascending");
+    return sharing;
+}
+
+NumpyVector<double> bind_quantiles(const Leaves& leaves, std::size_t n_members, const Vector<std::int64_t>& tree_start,
+                                   const Vector<std::int64_t>& start, const Vector<std::uint32_t>& member,
+                                   const Vector<double>& share, const Vector<double>& target,
+                                   const Vector<double>& levels, std::size_t n_threads, const nb::object& watch) {
+    const Sharing sharing = weighed_sharing_of(leaves, n_members, tree_start, start, member, share, target);
+    require(std::all_of(levels.data(), levels.data() + levels.size(), [](double q) { return 0 <= q && q <= 1; }),
+            "levels are not from 0 to 1");
+    Work work = make_work(n_threads, watch);
+    std::vector<double> found;
+    {
+        const nb::gil_scoped_release release;
+        found = quantiles(sharing, span_of(target), span_of(levels), work);
+    }
+    return to_numpy(std::move(found));
+}
+
+NumpyVector<double> bind_cumulated(const Leaves& leaves, std::size_t n_members, const Vector<std::int64_t>& tree_start,
+                                   const Vector<std::int64_t>& start, const Vector<std::uint32_t>& member,
+                                   const Vector<double>& share, const Vector<double>& target,
+                                   const Vector<std::int64_t>& limits, std::size_t n_threads, const nb::object& watch) {
+    const Sharing sharing = weighed_sharing_of(leaves, n_members, tree_start, start, member, share, target);
+    Work work = make_work(n_threads, watch);
+    std::vector<double> found;
+    {
+        const nb::gil_scoped_release release;
+        found = cumulated_shares(sharing, span_of(limits), work);
+    }
+    return to_numpy(std::move(found));
+}
+
+NumpyVector<double> bind_deviations(const Leaves& leaves, std::size_t n_members, const Vector<std::int64_t>& tree_start,
+                                    const Vector<std::int64_t>& start, const Vector<std::uint32_t>& member,
+                                    const Vector<double>& share, const Vector<double>& target, std::size_t n_threads,
+                                    const nb::object& watch) {
+    const Sharing sharing = weighed_sharing_of(leaves, n_members, tree_start, start, member, share, target);
+    Work work = make_work(n_threads, watch);
+    std::vector<double> found;
+    {
+        const nb::gil_scoped_release release;
+        found = standard_deviations(sharing, span_of(target), work);
+    }
+    return to_numpy(std::move(found));
+}
+
 }  // namespace
 
 void bind_sharing(nb::module_& module) {
@@ -98,6 +154,15 @@ void bind_sharing(nb::module_& module) {
     module.def("square_shares", &bind_square, "leaves"_a, "n_members"_a, "tree_start"_a, "start"_a, "member"_a,
                "share"_a, "counting"_a, "kind_of_row"_a, "kind_of_member"_a, "n_threads"_a, "watch"_a.none(),
                "Sums of the squares of what rows have in common with members of their kind.");
+    module.def("quantiles", &bind_quantiles, "leaves"_a, "n_members"_a, "tree_start"_a, "start"_a, "member"_a,
+               "share"_a, "target"_a, "levels"_a, "n_threads"_a, "watch"_a.none(),
+               "Quantiles of the target at rows (rows x levels), by the weights of the members of their leaves.");
+    module.def("cumulated_shares", &bind_cumulated, "leaves"_a, "n_members"_a, "tree_start"_a, "start"_a, "member"_a,
+               "share"_a, "target"_a, "limits"_a, "n_threads"_a, "watch"_a.none(),
+               "Shares of the weight at rows that members below limits have (rows x limits).");
+    module.def("standard_deviations", &bind_deviations, "leaves"_a, "n_members"_a, "tree_start"_a, "start"_a,
+               "member"_a, "share"_a, "target"_a, "n_threads"_a, "watch"_a.none(),
+               "Standard deviations of the target at rows, by the weights of the members of their leaves.");
 }
 
 }  // namespace weald

@@ -26,6 +26,7 @@ LAYERS = {
     "engines": ("forest", "data"),
     "estimators": ("engines", "forest", "data"),
     "inspection": ("estimators", "engines", "forest", "data"),
+    "uncertainty": ("estimators", "engines", "forest", "data"),
     "io": ("estimators", "engines", "forest", "data"),
     # scikit-learn's classes with weald's fit: made of estimators, which they convert by io; nothing is made of them.
     "accel": ("io", "estimators", "engines", "forest", "data"),
@@ -44,6 +45,7 @@ EXCEPTIONS = {
     ): "model.save(), model.to_c(): methods users expect; files know all estimators",
     ("estimators.base", "reports"): "model.report(): a page on a model loads when it is asked for",
     ("estimators.forest_base", "inspection"): "forest.neighbors(): thin methods, the work is above",
+    ("estimators.tasks", "uncertainty"): "forest.predict_quantiles(): thin methods, the work is above",
     ("estimators.tree_base", "inspection"): "tree.explain_split(): a thin method, the work is above",
     ("estimators.prediction", "dask"): "predictions of Dask collections: Dask loads when it is used",
     ("engines.choose", "dask"): "the engine of a cluster: Dask loads when it is used",

@@ -28,7 +28,7 @@ from typing import Unpack
 import weald
 from weald.data.types import FloatArray
 from weald.estimators.forest_base import RandomForest
-from weald.estimators.parameters import ForestClassifierParams, ForestParams, parameters, set_parameters
+from weald.estimators.parameters import ForestClassifierParams, ForestRegressorParams, parameters, set_parameters
 from weald.estimators.tasks import TreeClassifier, TreeRegressor
 from weald.estimators.tree_list import TreeList
 from weald.estimators.trees import (
@@ -64,7 +64,7 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         return TreeList(self, DecisionTreeClassifier)
 
 
-@parameters(ForestParams, criterion="squared_error", max_features="third", engine="dask")
+@parameters(ForestRegressorParams, criterion="squared_error", max_features="third", engine="dask")
 class RandomForestRegressor(RandomForest, TreeRegressor):
     """A random forest for numbers, grown on the cluster of the Dask client in scope.
 
@@ -80,7 +80,7 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
 
     oob_prediction_: FloatArray
 
-    def __init__(self, n_estimators: int | str = 100, **given: Unpack[ForestParams]) -> None:
+    def __init__(self, n_estimators: int | str = 100, **given: Unpack[ForestRegressorParams]) -> None:
         set_parameters(self, RandomForestRegressor, n_estimators=n_estimators, **given)
 
     @property
@@ -116,7 +116,7 @@ class ExtraTreesClassifier(RandomForest, TreeClassifier):
         return TreeList(self, ExtraTreeClassifier)
 
 
-@parameters(ForestParams, criterion="squared_error", max_features=1.0, bootstrap=False, engine="dask")
+@parameters(ForestRegressorParams, criterion="squared_error", max_features=1.0, bootstrap=False, engine="dask")
 class ExtraTreesRegressor(RandomForest, TreeRegressor):
     """Extra-trees for numbers, grown on the cluster of the Dask client in scope.
 
@@ -134,7 +134,7 @@ class ExtraTreesRegressor(RandomForest, TreeRegressor):
 
     oob_prediction_: FloatArray
 
-    def __init__(self, n_estimators: int | str = 100, **given: Unpack[ForestParams]) -> None:
+    def __init__(self, n_estimators: int | str = 100, **given: Unpack[ForestRegressorParams]) -> None:
         set_parameters(self, ExtraTreesRegressor, n_estimators=n_estimators, **given)
 
     @property

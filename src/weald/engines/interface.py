@@ -229,6 +229,25 @@ class Engine(Protocol):
     ) -> FloatArray:
         """Sum, for each row, the squares of the sums over members of its class."""
 
+    def quantiles(
+        self, sharing: LeafMembership, target: FloatArray, levels: FloatArray, n_threads: int, watch: Watch | None
+    ) -> FloatArray:
+        """Return quantiles of the target at rows (rows x levels); NaN for a row that is in no leaf.
+
+        Members are the distinct targets in ascending order. The weight of a target is the sum of its shares, in tree
+        order. A quantile is the first target at which the cumulated weight reaches level * total.
+        """
+
+    def cumulated_shares(
+        self, sharing: LeafMembership, target: FloatArray, limits: IntArray, n_threads: int, watch: Watch | None
+    ) -> FloatArray:
+        """Return the share of the weight that targets below each limit have (rows x limits); limits are places."""
+
+    def standard_deviations(
+        self, sharing: LeafMembership, target: FloatArray, n_threads: int, watch: Watch | None
+    ) -> FloatArray:
+        """Return the standard deviation of the target at rows, by their weights."""
+
     def sum_votes_out_of_bag(
         self,
         codes: Codes,

@@ -389,6 +389,38 @@ class NativeEngine(LocalEngine):
         squares: FloatArray = self.core.square_shares(*_arrays_of(sharing), *kinds, n_threads, watch)
         return squares
 
+    def quantiles(
+        self,
+        sharing: LeafMembership,
+        target: FloatArray,
+        levels: FloatArray,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> FloatArray:
+        """Cumulate the weights, rows in parallel."""
+        found: FloatArray = self.core.quantiles(*_weighed(sharing, target), np.asarray(levels), n_threads, watch)
+        return found.reshape(len(sharing.leaves), len(levels))
+
+    def cumulated_shares(
+        self,
+        sharing: LeafMembership,
+        target: FloatArray,
+        limits: IntArray,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> FloatArray:
+        """Cumulate the weights, rows in parallel."""
+        at = np.ascontiguousarray(limits, dtype=np.int64)
+        found: FloatArray = self.core.cumulated_shares(*_weighed(sharing, target), at, n_threads, watch)
+        return found.reshape(len(sharing.leaves), len(limits))
+
+    def standard_deviations(
+        self, sharing: LeafMembership, target: FloatArray, n_threads: int = 1, watch: Watch | None = None
+    ) -> FloatArray:
+        """Add up the weights, rows in parallel."""
+        found: FloatArray = self.core.standard_deviations(*_weighed(sharing, target), n_threads, watch)
+        return found
+
     def sum_votes_out_of_bag(
         self,
         codes: Codes,
@@ -638,6 +670,11 @@ def _arrays_of(sharing: LeafMembership) -> tuple[Any, ...]:
         np.empty(0) if sharing.share is None else np.ascontiguousarray(sharing.share),
         np.empty(0, dtype=np.uint64) if sharing.counting is None else _words_of(sharing.counting),
     )
+
+
+def _weighed(sharing: LeafMembership, target: FloatArray) -> tuple[Any, ...]:
+    """Hand over who is in which leaf with which share, and the targets of members."""
+    return (*_arrays_of(sharing)[:-1], np.ascontiguousarray(target, dtype=np.float64))
 
 
 def _words_of(marks: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:

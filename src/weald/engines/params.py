@@ -133,6 +133,7 @@ KINDS: dict[str, tuple[ArgumentConstraint, ...]] = {
     "random_state": (WholeNumber(0, 2**64 - 1), GENERATOR, NOTHING),
     "verbose": (WholeNumber(0), FLAG),
     "warm_start": (FLAG,),
+    "keep_targets": (FLAG,),
     "max_samples": (WholeNumber(1), ABOVE_0, PER_CLASS, NOTHING),
     "ccp_alpha": (RealNumber(0),),
     "splitter": (OneOf(("best", "random")),),

@@ -28,7 +28,7 @@ from weald.engines.interface import Codes, Engine
 from weald.engines.params import Growth
 from weald.engines.precision import warn_of_rounding
 from weald.errors import DataError, ParameterError, warn
-from weald.estimators import growing, multi_output, out_of_bag, resampling
+from weald.estimators import growing, leaf_targets, multi_output, out_of_bag, resampling
 from weald.estimators.checkpoints import Checkpoint
 from weald.estimators.error_surface import rows_outside_bags
 from weald.estimators.features import Features, features_of
@@ -65,6 +65,7 @@ LEARNED = frozenset(
         "forests_",
         "altered_by_",
         "tree_",
+        "leaf_targets_",
         "thinning_",
         "oob_",
         "oob_score_",
@@ -101,6 +102,7 @@ def fit(model: "TreeModel", data: TrainingArguments, checkpoint: Checkpoint | No
     before = model if getattr(model, "warm_start", False) and is_fitted(model) else None
 
     engine = open_engine(model.engine, data.X)
+    leaf_targets.check(model, engine)
     try:
         if features.needs_seed:
             learned.seed_ = _choose_seed(model, None, before, checkpoint)
@@ -248,6 +250,11 @@ def train(
     if found is not None:
         found.rows_to_score = rows_outside_bags(learned, engine, codes, reading)
         keep_out_of_bag(learned, found)
+    if leaf_targets.are_wanted(learned):
+        require_same_data(forest, codes, reading)  # after a warm start
+        learned.__dict__["leaf_targets_"] = leaf_targets.collect(
+            engine, codes, reading.table, learned.growth_, learned.forest_, grower.n_threads
+        )
     _warn_of_idle_class_weights(learned)
 
 

@@ -8,7 +8,7 @@ from typing import Unpack
 
 from weald.data.types import FloatArray
 from weald.estimators.forest_base import RandomForest
-from weald.estimators.parameters import ForestClassifierParams, ForestParams, parameters, set_parameters
+from weald.estimators.parameters import ForestClassifierParams, ForestRegressorParams, parameters, set_parameters
 from weald.estimators.tasks import TreeClassifier, TreeRegressor
 from weald.estimators.tree_list import TreeList
 from weald.estimators.trees import (
@@ -50,7 +50,7 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
         return TreeList(self, DecisionTreeClassifier)
 
 
-@parameters(ForestParams, criterion="squared_error", max_features="third")
+@parameters(ForestRegressorParams, criterion="squared_error", max_features="third")
 class RandomForestRegressor(RandomForest, TreeRegressor):
     """A random forest that predicts numbers.
 
@@ -70,7 +70,7 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
 
     oob_prediction_: FloatArray
 
-    def __init__(self, n_estimators: int | str = 100, **given: Unpack[ForestParams]) -> None:
+    def __init__(self, n_estimators: int | str = 100, **given: Unpack[ForestRegressorParams]) -> None:
         set_parameters(self, RandomForestRegressor, n_estimators=n_estimators, **given)
 
     @property
@@ -110,7 +110,7 @@ class ExtraTreesClassifier(RandomForest, TreeClassifier):
         return TreeList(self, ExtraTreeClassifier)
 
 
-@parameters(ForestParams, criterion="squared_error", max_features=1.0, bootstrap=False)
+@parameters(ForestRegressorParams, criterion="squared_error", max_features=1.0, bootstrap=False)
 class ExtraTreesRegressor(RandomForest, TreeRegressor):
     """A forest of extremely randomized trees that predicts numbers.
 
@@ -132,7 +132,7 @@ class ExtraTreesRegressor(RandomForest, TreeRegressor):
 
     oob_prediction_: FloatArray
 
-    def __init__(self, n_estimators: int | str = 100, **given: Unpack[ForestParams]) -> None:
+    def __init__(self, n_estimators: int | str = 100, **given: Unpack[ForestRegressorParams]) -> None:
         set_parameters(self, ExtraTreesRegressor, n_estimators=n_estimators, **given)
 
     @property

@@ -18,6 +18,7 @@ from weald.errors import DataError, ParameterError, warn
 from weald.estimators.multi_output import forests_of
 from weald.estimators.stopping_rules import note_mixed
 from weald.forest.forest import Forest
+from weald.forest.leaf_targets import LeafTargets
 
 if TYPE_CHECKING:
     from weald.estimators.forest_base import RandomForest
@@ -92,6 +93,9 @@ def take_trees(model: AnyForest, trees: Sequence[int]) -> AnyForest:
     taken = _with_forests(model, [forest.take(trees) for forest in forests])
     if "_training_bags" in vars(model):
         taken.__dict__["_training_bags"] = vars(model)["_training_bags"]  # the same training table
+    targets: LeafTargets | None = vars(model).get("leaf_targets_")
+    if targets is not None and targets.forest is model.forest_:
+        taken.__dict__["leaf_targets_"] = targets.take(trees, taken.forest_)
     return taken
 
 
@@ -102,6 +106,7 @@ def _with_forests(model: AnyForest, forests: Sequence[Forest]) -> AnyForest:
     else:
         made.forests_ = tuple(forests)
     made.n_estimators = forests[0].n_trees
+    made.__dict__.pop("leaf_targets_", None)
     return drop_out_of_bag(made)
 
 

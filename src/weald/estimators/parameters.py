@@ -218,6 +218,24 @@ class TreeParams(GrowthParams, ColumnParams, total=False):
     ]
 
 
+class TargetParams(TypedDict, total=False):
+    """What regressors add."""
+
+    keep_targets: Annotated[
+        bool,
+        Doc(
+            "bool",
+            False,
+            "Whether to keep the training targets of each leaf: `predict_quantiles`, `predict_cdf`, `predict_std` and "
+            "`predict_distribution` need them. They take about 5 bytes for each row and tree.",
+        ),
+    ]
+
+
+class TreeRegressorParams(TreeParams, TargetParams, total=False):
+    """A single regression tree."""
+
+
 class TreeClassifierParams(TreeParams, total=False):
     """A single classification tree."""
 
@@ -313,6 +331,10 @@ class ForestParams(BagParams, GrowthParams, ColumnParams, total=False):
     """A forest."""
 
 
+class ForestRegressorParams(ForestParams, TargetParams, total=False):
+    """A regression forest."""
+
+
 class ForestClassifierParams(ForestParams, BagClassifierParams, total=False):
     """A classification forest."""
 
@@ -384,6 +406,12 @@ ATTRIBUTES = (
     Attribute("oob_error_", "float", "Fraction of out-of-bag rows misclassified.", Task.CLASSIFICATION, True),
     Attribute("oob_error_", "float", "Mean squared error of out-of-bag rows.", Task.REGRESSION, True),
     Attribute("oob_fraction_", "float", "Fraction of rows that are out of at least one bag.", None, True),
+    Attribute(
+        "leaf_targets_",
+        "weald.forest.leaf_targets.LeafTargets",
+        "The training targets of each leaf, if `keep_targets` is set or after `attach_targets`.",
+        Task.REGRESSION,
+    ),
     Attribute(
         "oob_decision_function_",
         "array of shape (n_rows, n_classes)",

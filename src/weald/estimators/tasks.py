@@ -4,6 +4,9 @@ TreeClassifier    classes, probabilities and votes
 TreeRegressor     means
 """
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Self
+
 import numpy as np
 from numpy.typing import DTypeLike
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -12,6 +15,7 @@ from sklearn.utils import Tags
 
 from weald.data import arguments
 from weald.data.dask_collections import is_dask_collection
+from weald.data.table import TrainingArguments
 from weald.data.task import Task
 from weald.data.types import Array, ColumnLike, FloatArray, TableLike
 from weald.engines.draws import draw_classes
@@ -21,6 +25,10 @@ from weald.estimators.features import Rows
 from weald.estimators.multi_output import is_multi_output
 from weald.estimators.prediction import predict_collection, predict_into, read_rows, sum_votes
 from weald.forest import votes
+from weald.forest.leaf_targets import LeafTargets
+
+if TYPE_CHECKING:
+    from weald.uncertainty.distribution import Distribution
 
 
 class TreeClassifier(ClassifierMixin, TreeModel):
@@ -167,6 +175,8 @@ class TreeRegressor(RegressorMixin, TreeModel):
 
     task = Task.REGRESSION
 
+    leaf_targets_: LeafTargets
+
     def predict_votes(self, X: TableLike) -> FloatArray:
         """Sum the predictions of the trees, in tree order.
 
@@ -213,6 +223,113 @@ class TreeRegressor(RegressorMixin, TreeModel):
             with np.errstate(over="ignore"):
                 means[...] = add_up
         return means
+
+    # ---------------------------------------------------------------------------------------------- distributions
+
+    def predict_quantiles(self, X: TableLike, q: float | Sequence[float]) -> FloatArray:
+        """Predict quantiles of the target (quantile regression forest, Meinshausen 2006).
+
+        The training rows that share leaves with a row are a sample of its target. Each counts by its weight in the
+        prediction: its share of the leaf, averaged over trees. The quantile is the smallest target at which the
+        cumulated weight reaches q.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        q : float or list of floats
+            Levels between 0 and 1; 0.5 is the median.
+
+        Returns
+        -------
+        array of shape (n_rows, n_levels), or (n_rows,) for a single level
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weald import RandomForestRegressor
+        >>> X = np.arange(1000.0)[:, None]
+        >>> y = X[:, 0] % 10
+        >>> model = RandomForestRegressor(min_samples_leaf=50, keep_targets=True, random_state=0).fit(X, y)
+        >>> model.predict_quantiles([[500.0]], [0.1, 0.5, 0.9])
+        array([[0., 4., 8.]])
+        """
+        from weald.uncertainty import distribution
+
+        return distribution.predict_quantiles(self, X, q)
+
+    def predict_cdf(self, X: TableLike, y: float | Sequence[float]) -> FloatArray:
+        """Predict the probability that the target is at most y: the cumulative distribution function.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        y : float or list of floats
+            Values of the target.
+
+        Returns
+        -------
+        array of shape (n_rows, n_values), or (n_rows,) for a single value
+        """
+        from weald.uncertainty import distribution
+
+        return distribution.predict_cdf(self, X, y)
+
+    def predict_std(self, X: TableLike) -> FloatArray:
+        """Predict the standard deviation of the target: how much rows like these differ, not the error of the mean.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
+        from weald.uncertainty import distribution
+
+        return distribution.predict_std(self, X)
+
+    def predict_distribution(self, X: TableLike) -> "Distribution":
+        """Predict the distribution of the target at one row: training targets and their weights.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (1, n_features)
+
+        Returns
+        -------
+        Distribution
+            `values`, ascending, and `weights`, which sum to 1.
+        """
+        from weald.uncertainty import distribution
+
+        return distribution.predict_distribution(self, X)
+
+    def attach_targets(
+        self,
+        X: TableLike,
+        y: ColumnLike,
+        sample_weight: ColumnLike = None,
+        *,
+        groups: ColumnLike = None,
+        stratify: ColumnLike = None,
+    ) -> Self:
+        """Keep the training targets of each leaf, given the training data again; `keep_targets=True` does so in `fit`.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups, stratify
+            The table that the trees were grown from, rows in any order.
+
+        Returns
+        -------
+        self
+        """
+        from weald.uncertainty import distribution
+
+        return distribution.attach_targets(self, TrainingArguments(X, y, sample_weight, groups, stratify))
+
+    # ------------------------------------------------------------------------------------------------------ score
 
     def score(self, X: TableLike, y: ColumnLike, sample_weight: ColumnLike = None) -> float:
         """R squared of the predictions; with several targets, the mean over targets.

@@ -8,7 +8,7 @@ from typing import Unpack
 
 import sklearn.tree
 
-from weald.estimators.parameters import TreeClassifierParams, TreeParams, parameters, set_parameters
+from weald.estimators.parameters import TreeClassifierParams, TreeRegressorParams, parameters, set_parameters
 from weald.estimators.tasks import TreeClassifier, TreeRegressor
 from weald.estimators.tree_base import SingleTree
 
@@ -35,7 +35,7 @@ class DecisionTreeClassifier(SingleTree, TreeClassifier):
         set_parameters(self, DecisionTreeClassifier, **given)
 
 
-@parameters(TreeParams, criterion="squared_error")
+@parameters(TreeRegressorParams, criterion="squared_error")
 class DecisionTreeRegressor(SingleTree, TreeRegressor):
     """A decision tree that predicts numbers.
 
@@ -50,7 +50,7 @@ class DecisionTreeRegressor(SingleTree, TreeRegressor):
     array([1. , 1. , 5.5])
     """
 
-    def __init__(self, **given: Unpack[TreeParams]) -> None:
+    def __init__(self, **given: Unpack[TreeRegressorParams]) -> None:
         set_parameters(self, DecisionTreeRegressor, **given)
 
 
@@ -74,7 +74,7 @@ class ExtraTreeClassifier(SingleTree, TreeClassifier):
         set_parameters(self, ExtraTreeClassifier, **given)
 
 
-@parameters(TreeParams, criterion="squared_error", splitter="random", max_features=1.0)
+@parameters(TreeRegressorParams, criterion="squared_error", splitter="random", max_features=1.0)
 class ExtraTreeRegressor(SingleTree, TreeRegressor):
     """An extremely randomized tree that predicts numbers.
 
@@ -89,7 +89,7 @@ class ExtraTreeRegressor(SingleTree, TreeRegressor):
     array([1., 1., 5., 6.])
     """
 
-    def __init__(self, **given: Unpack[TreeParams]) -> None:
+    def __init__(self, **given: Unpack[TreeRegressorParams]) -> None:
         set_parameters(self, ExtraTreeRegressor, **given)
 
 

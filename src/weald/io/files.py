@@ -33,7 +33,8 @@ from weald.estimators.out_of_bag import Curve, OutOfBag
 from weald.estimators.tree_base import SingleTree
 from weald.forest.compaction import Thinning
 from weald.forest.forest import CATEGORICAL, CONTRACT_VERSION, Bags, Forest, Origin
-from weald.io import container, kernel_parts, multi_output, plain_arrays, words
+from weald.forest.leaf_targets import LeafTargets
+from weald.io import container, kernel_parts, leaf_targets, multi_output, plain_arrays, words
 from weald.io import tree_hashes as hashing
 from weald.io.atomic import PathLike, write_file
 from weald.io.compression import unzip, zip_arrays
@@ -78,6 +79,7 @@ APART = (
     "growth_",
     "schema_",
     "tree_",
+    "leaf_targets_",
     "oob_",
     "oob_decision_function_",
     "oob_prediction_",
@@ -132,7 +134,10 @@ def write(
         notes[OPTIONAL] = {TRAINING: training}
     forests = model.forests_ if _has_several(model) else (model.forest_,)
     way = words.MAPPABLE if mappable else words.ZLIB if compress else None
-    pieces = _write(words.ESTIMATOR, notes, forests, writer, way, tree_hashes=tree_hashes)
+    targets: LeafTargets | None = vars(model).get("leaf_targets_")
+    if targets is not None and targets.forest is not vars(model).get("forest_"):
+        targets = None  # those of other trees
+    pieces = _write(words.ESTIMATOR, notes, forests, writer, way, tree_hashes=tree_hashes, targets=targets)
     _check_notes(notes, forests, writer)
     return pieces
 
@@ -169,6 +174,7 @@ def _write(
     way: str | None = None,
     *,
     tree_hashes: bool = False,
+    targets: LeafTargets | None = None,
 ) -> list[Buffer]:
     packed = [plain_arrays.pack(forest) if way == words.MAPPABLE else pack(forest) for forest in forests]
     heads = [{"head": writer.write(p[0]), "fingerprint": f.fingerprint()} for p, f in zip(packed, forests, strict=True)]
@@ -180,6 +186,9 @@ def _write(
         needed.append(words.TARGETS)
     needed += sorted(words.words_of(forests))
     arrays = {**arrays, **writer.arrays}
+    if targets is not None:
+        arrays |= leaf_targets.pack(targets, mappable=way == words.MAPPABLE)
+        needed.append(words.LEAF_TARGETS)
     if tree_hashes:
         note, hashes = hashing.write(forests)
         notes[OPTIONAL] = {**notes.get(OPTIONAL, {}), hashing.NOTE: note}
@@ -322,6 +331,7 @@ def read(buffer: Buffer, *, mapped: bool = False, max_bytes: int | None = None) 
     model = _read_model(notes, opened.reader, opened.heads)
     _put_forests(model, opened.forests(mapped=mapped), is_checked=not mapped)
     _read_oob(model, opened.reader, notes["oob"])
+    opened.put_leaf_targets(model, mapped=mapped)
     _read_training(model, notes.get(OPTIONAL, {}).get(TRAINING, {}))
     require(not opened.reader.arrays, "The file has arrays that belong to nothing.")
     return model
@@ -410,6 +420,11 @@ class _Opened:
         require(room <= limit, message)
         self._optional = {name: a for name, a in arrays.items() if name.startswith(f"{OPTIONAL}.")}
         self._arrays = {n: a for n, a in arrays.items() if not n.startswith("meta.") and n not in self._optional}
+        self._targets: Arrays = {}
+        if words.LEAF_TARGETS in needed:
+            require(words.ESTIMATOR in needed and len(self.heads) == 1, "The targets of leaves belong to no estimator.")
+            require(self.heads[0].task is Task.REGRESSION, "Only leaves of regression have targets.")
+            self._targets, self._arrays = leaf_targets.take(self._arrays, mappable=self._is_plain)
         self._hashes = notes.get(OPTIONAL, {}).get(hashing.NOTE)
 
     def _check_contract(self, texts: dict[str, str], *, says_so: bool) -> None:
@@ -442,6 +457,12 @@ class _Opened:
         if self._hashes is not None and not mapped:
             hashing.check(self._hashes, self._optional, made)
         return tuple(made)
+
+    def put_leaf_targets(self, model: "TreeModel", *, mapped: bool) -> None:
+        """Give an estimator the training targets of its leaves, if they are in the file."""
+        if self._targets:
+            found = leaf_targets.unpack(self._targets, model.forest_, mappable=self._is_plain, mapped=mapped)
+            model.__dict__["leaf_targets_"] = found
 
     def _first(self) -> Arrays:
         """Return the arrays of the first target; those of others are prefixed by their number; all must be known."""

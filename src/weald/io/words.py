@@ -20,6 +20,7 @@ from weald.io.container import require
 
 ESTIMATOR, FOREST = "estimator", "forest"  # kind of contents: one of the two
 CONTRACT = "contract"  # the head has the contract version of the trees; since format 1.1
+LEAF_TARGETS = "leaf_targets"  # the target values in each leaf; since format 1.1
 MAPPABLE = "mappable"
 TARGETS = "targets"
 WEIGHT_SCALE = "weight_scale"  # weights are not in the user's units; since format 1.1
@@ -27,9 +28,9 @@ ZERO_VOTES = "zero_votes"  # a tree has no vote; since format 1.1
 ZLIB = "zlib"
 # Features of forests: a word is there if and only if a forest has the feature
 PARTS = frozenset({WEIGHT_SCALE, ZERO_VOTES})
-READABLE = frozenset({ESTIMATOR, FOREST, CONTRACT, MAPPABLE, TARGETS, ZLIB}) | PARTS
+READABLE = frozenset({ESTIMATOR, FOREST, CONTRACT, LEAF_TARGETS, MAPPABLE, TARGETS, ZLIB}) | PARTS
 # Of format 1.1, but not supported by this version. A file with such features is refused, never read in part.
-SPECIFIED = frozenset({"calibration", "leaf_targets", "shrinkage", "survival"})
+SPECIFIED = frozenset({"calibration", "shrinkage", "survival"})
 
 REQUIRES, WRITER, FORMAT = "weald.requires", "weald.writer", "weald.format"
 MAJOR = "1"

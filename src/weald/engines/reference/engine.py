@@ -228,6 +228,37 @@ class ReferenceEngine(LocalEngine):
             [share.square_proximities(s, kind, kinds) for s, kind in zip(sums, of_rows.tolist(), strict=True)]
         )
 
+    def quantiles(
+        self,
+        sharing: LeafMembership,
+        target: FloatArray,
+        levels: FloatArray,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> FloatArray:
+        """Cumulate the weights of each row."""
+        targets = target.tolist()
+        found = [[share.quantile(sums, targets, q) for q in levels.tolist()] for sums in _sums_of_shares(sharing)]
+        return np.array(found, dtype=np.float64).reshape(len(sharing.leaves), len(levels))
+
+    def cumulated_shares(
+        self,
+        sharing: LeafMembership,
+        target: FloatArray,
+        limits: IntArray,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> FloatArray:
+        """Cumulate the weights of each row."""
+        found = [[share.cumulated_share(sums, i) for i in limits.tolist()] for sums in _sums_of_shares(sharing)]
+        return np.array(found, dtype=np.float64).reshape(len(sharing.leaves), len(limits))
+
+    def standard_deviations(
+        self, sharing: LeafMembership, target: FloatArray, n_threads: int = 1, watch: Watch | None = None
+    ) -> FloatArray:
+        """Add up the weights of each row."""
+        return np.array([share.standard_deviation(sums, target.tolist()) for sums in _sums_of_shares(sharing)])
+
     def sum_votes_out_of_bag(
         self,
         codes: Codes,

@@ -4,7 +4,8 @@ How much does a row have in common with others? In each tree it is in one leaf, 
 share. Plain Python, to be read after `definition.py`; every other engine must return the same bits.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 
 Member = tuple[int, float]  # its number, and its share
 
@@ -35,4 +36,42 @@ def square_proximities(sums: dict[int, float], kind: int, kinds: Sequence[int]) 
     for member, s in sums.items():
         if kinds[member] == kind:
             total += s * s
+    return total
+
+
+# ------------------------------------------------------------ distributions: members are distinct targets, ascending
+
+
+def quantile(sums: dict[int, float], target: Sequence[float], level: float) -> float:
+    """Return the first target at which the cumulated weight reaches level * total weight."""
+    total = _cumulate(sums.values())
+    cumulated = 0.0
+    for member, weight in sums.items():
+        cumulated += weight
+        if cumulated >= level * total:
+            return target[member]
+    return math.nan
+
+
+def cumulated_share(sums: dict[int, float], limit: int) -> float:
+    """Return the cumulated weight of the targets below a limit, over the total weight."""
+    below = _cumulate(weight for member, weight in sums.items() if member < limit)
+    return below / _cumulate(sums.values()) if sums else math.nan
+
+
+def standard_deviation(sums: dict[int, float], target: Sequence[float]) -> float:
+    """Return the standard deviation of the targets by weight."""
+    if not sums:
+        return math.nan
+    total = _cumulate(sums.values())
+    mean = _cumulate(weight * target[member] for member, weight in sums.items()) / total
+    squares = _cumulate(weight * ((target[member] - mean) * (target[member] - mean)) for member, weight in sums.items())
+    return math.sqrt(squares / total)
+
+
+def _cumulate(numbers: Iterable[float]) -> float:
+    """Add numbers up one after the other."""
+    total = 0.0
+    for number in numbers:
+        total += number
     return total

@@ -1,0 +1,32 @@
+// The distribution of the target at asked rows, as a forest's weights give it.
+//
+// Members of leaves are the distinct targets of training rows, in ascending order. The weight of a target at a row is
+// the sum of its shares over the leaves that the row is in, in tree order. Weights are cumulated in the order of
+// targets.
+//
+//   quantiles            for each row and level: the first target at which the cumulated weight reaches level * total
+//   weight cumulated_shares     for each row and limit: the cumulated weight of the first targets, over the total
+//   standard_deviations  for each row
+//
+// The answer for a row that is in no leaf is NaN.
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/threads.h"
+#include "inspect/proximity.h"
+
+namespace weald {
+
+std::vector<double> quantiles(const Sharing& sharing, std::span<const double> target, std::span<const double> levels,
+                              Work& work);
+
+// limits: numbers of targets, from 0 to n_members
+std::vector<double> cumulated_shares(const Sharing& sharing, std::span<const std::int64_t> limits, Work& work);
+
+std::vector<double> standard_deviations(const Sharing& sharing, std::span<const double> target, Work& work);
+
+}  // namespace weald

@@ -1,0 +1,93 @@
+"""The training targets of each leaf as arrays of a file (word `leaf_targets`), and back.
+
+pack      LeafTargets -> arrays
+take      arrays of a file -> those of leaf targets, and the others
+unpack    arrays and the forest -> LeafTargets, with every number checked unless the file is mapped
+"""
+
+import numpy as np
+
+from weald.data.types import Array, BoolArray
+from weald.forest.forest import Forest
+from weald.forest.leaf_targets import LeafTargets
+from weald.io.container import require
+from weald.io.streams import Arrays, narrow
+
+VALUE, LENGTH, PLACE, WEIGHT = "target.sorted", "target.length", "target.row", "target.weight"
+MAPPABLE = {
+    VALUE: "forest.y_sorted",
+    LENGTH: "forest.target_start",
+    PLACE: "forest.target_row",
+    WEIGHT: "forest.target_weight",
+}
+LARGEST_WHOLE = 2**53  # weight that is kept as a whole number
+
+
+def pack(targets: LeafTargets, *, mappable: bool) -> Arrays:
+    """Write the targets of each leaf; leaves stand in the order of nodes."""
+    sizes = np.diff(targets.start)[targets.forest.feature < 0]
+    if mappable:
+        start = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+        parts = (targets.value, start, targets.place.astype(np.uint32), targets.weight.astype(np.float64))
+        return dict(zip(MAPPABLE.values(), parts, strict=True))
+    weight = targets.weight
+    if _are_whole(weight):
+        weight = narrow(weight.astype(np.int64))
+    return {VALUE: targets.value, LENGTH: narrow(sizes), PLACE: narrow(targets.place), WEIGHT: weight}
+
+
+def take(arrays: Arrays, *, mappable: bool) -> tuple[Arrays, Arrays]:
+    """Divide the arrays of a file into those of leaf targets, by their names in small files, and the others."""
+    names = MAPPABLE if mappable else {name: name for name in MAPPABLE}
+    missing = [name for name in names.values() if name not in arrays]
+    require(not missing, f"The targets of leaves lack {', '.join(missing)}.")
+    own = {name: arrays[there] for name, there in names.items()}
+    return own, {name: array for name, array in arrays.items() if name not in names.values()}
+
+
+def unpack(arrays: Arrays, forest: Forest, *, mappable: bool, mapped: bool) -> LeafTargets:
+    """Make the targets of each leaf again."""
+    value, lengths, place, weight = (arrays[name] for name in MAPPABLE)
+    require(all(array.ndim == 1 for array in arrays.values()), "The targets of leaves are not in a row.")
+    require(value.dtype == np.float64, "Target values are not doubles.")
+    require(lengths.dtype.kind in "iu" and place.dtype.kind == "u", "The targets of leaves are not whole numbers.")
+    require(weight.dtype.kind == "u" or weight.dtype == np.float64, "The weights of targets are not numbers.")
+    is_leaf = forest.feature < 0
+    if mappable:
+        require(len(lengths) == np.count_nonzero(is_leaf) + 1, "The targets are not those of as many leaves.")
+        require(lengths[0] == 0 and np.all(lengths[1:] > lengths[:-1]), "A leaf has no target.")
+        lengths = np.diff(lengths)
+    require(len(lengths) == np.count_nonzero(is_leaf), "The targets are not those of as many leaves.")
+    require(len(lengths) and lengths.max() <= len(place), "A leaf has more targets than there are.")
+    sizes = np.zeros(forest.n_nodes, dtype=np.int64)
+    sizes[is_leaf] = lengths
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    require(start[-1] == len(place) == len(weight), "The targets of leaves differ in number.")
+    targets = LeafTargets(forest, value, start, place, weight)
+    if not mapped:
+        _check(targets, is_leaf)
+    return targets
+
+
+def _check(targets: LeafTargets, is_leaf: BoolArray) -> None:
+    value, start, place, weight = targets.value, targets.start, targets.place, targets.weight
+    require(
+        0 < len(value) < 2**32 and np.isfinite(value).all() and (np.diff(value) > 0).all(),
+        "Target values do not ascend.",
+    )
+    require(not (np.signbit(value) & (value == 0)).any(), "A target value is -0.0.")
+    require(np.diff(start)[is_leaf].min() > 0, "A leaf has no target.")
+    require(np.array_equal(np.unique(place), np.arange(len(value))), "Target values and those of leaves differ.")
+    first = start[:-1][is_leaf][1:]
+    rises = place[1:] > place[:-1]
+    rises[first - 1] = True  # from one leaf to the next
+    require(rises.all(), "The targets of a leaf do not ascend.")
+    require(np.isfinite(weight).all() and (weight > 0).all(), "The weight of a target is not above 0, or not finite.")
+    if _are_whole(weight) and not len(targets.forest.weight_scale):
+        leaf = np.repeat(np.arange(len(start) - 1), np.diff(start))
+        sums = np.bincount(leaf, weights=weight, minlength=len(start) - 1)[is_leaf]
+        require(np.array_equal(sums, targets.forest.weight[is_leaf]), "The weights of targets and of leaves differ.")
+
+
+def _are_whole(weight: Array) -> bool:
+    return bool((weight == np.floor(weight)).all() and weight.max() < LARGEST_WHOLE)

@@ -1,0 +1,4 @@
+"""How sure a prediction is.
+
+distribution    quantiles, cumulative probabilities and standard deviations of the target
+"""
