@@ -61,7 +61,7 @@ LIBRARIES = {"weald": with_weald, "quantile-forest": with_quantile_forest}
 
 
 def main():
-    parser = measure.options(__doc__, measure.ROOT / "docs" / "quantiles.md")
+    parser = measure.options(__doc__, measure.ROOT / "docs" / "prediction-intervals.md")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--trees", type=int, default=100)
     given = parser.parse_args()
