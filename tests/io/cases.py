@@ -70,6 +70,11 @@ def models() -> dict[str, tuple[Any, Any]]:
         "pruned means": (forest_of(trees, ccp_alpha=0.02).fit(X, signal), X),
         "wide leaves": (forest_of(trees, min_samples_leaf=7).fit(X, signal), X),
         "weights": (forest_of(forest, min_samples_leaf=3).fit(X, classes, weight), X),
+        "targets of leaves": (forest_of(trees, keep_targets=True, min_samples_leaf=4).fit(X, signal), X),
+        "targets of leaves, weights": (
+            forest_of(weald.ExtraTreesRegressor, keep_targets=True, max_depth=3).fit(X, signal.round(1), weight),
+            X,
+        ),
         "weights without bags": (forest_of(trees, bootstrap=False).fit(X, signal, weight), X),
         "hard votes": (forest_of(forest, voting="hard", max_depth=2).fit(X, labels), X),
         "boosting": (forest_of(forest, resampling="boosting", max_depth=3).fit(X, two), X),
