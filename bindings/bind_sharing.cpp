@@ -89,15 +89,21 @@ NumpyVector<double> bind_square(const Leaves& leaves, std::size_t n_members, con
     return to_numpy(std::move(squares));
 }
 
-// A distribution needs shares, and a target for each member.
+// A distribution needs shares, and a target for each member. The rest is checked leaf by leaf.
 Sharing weighed_sharing_of(const Leaves& leaves, std::size_t n_members, const Vector<std::int64_t>& tree_start,
                            const Vector<std::int64_t>& start, const Vector<std::uint32_t>& member,
                            const Vector<double>& share, const Vector<double>& target) {
-    const Sharing sharing = sharing_of(leaves, n_members, tree_start, start, member, share, {});
-    require(sharing.share.size() == sharing.member.size(), "there are no shares");
-    require(target.size() == n_members && std::is_sorted(target.data(), target.data() + target.size()),
-            "targets are not those of members, ascending");
-    return sharing;
+    require(leaves.shape(1) + 1 == tree_start.size() && start.size() > 0, "leaves are not rows x trees");
+    require(share.size() == member.size(), "there are no shares");
+    require(target.size() == n_members, "targets are not those of members");
+    return {leaves.shape(0),
+            n_members,
+            {leaves.data(), leaves.size()},
+            span_of(tree_start),
+            span_of(start),
+            span_of(member),
+            span_of(share),
+            {}};
 }
 
 NumpyVector<double> bind_quantiles(const Leaves& leaves, std::size_t n_members, const Vector<std::int64_t>& tree_start,

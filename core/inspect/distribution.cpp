@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/require.h"
+
 namespace weald {
 
 namespace {
@@ -28,6 +30,7 @@ class RowWeights {
         for (std::size_t leaf = 0; leaf < n_leaves; ++leaf) {
             for (auto at = leaves_[leaf].begin; at < leaves_[leaf].end; ++at) {
                 const std::size_t m = sharing_.member[at];
+                require(m < sharing_.n_members, "a member is out of range");
                 weight_[m] += sharing_.share[at];
                 met_[m / 64] |= std::uint64_t{1} << m % 64;
                 met_words_[m / 4096] |= std::uint64_t{1} << m / 64 % 64;
@@ -73,8 +76,10 @@ class RowWeights {
                 continue;
             }
             const auto node = static_cast<std::size_t>(sharing_.tree_start[tree] + numbers[tree]);
+            require(node + 1 < sharing_.start.size(), "there is no such leaf");
             const Leaf leaf{static_cast<std::size_t>(sharing_.start[node]),
                             static_cast<std::size_t>(sharing_.start[node + 1])};
+            require(leaf.begin <= leaf.end && leaf.end <= sharing_.member.size(), "leaves and members differ");
             __builtin_prefetch(sharing_.member.data() + leaf.begin);
             __builtin_prefetch(sharing_.share.data() + leaf.begin);
             leaves_[n_leaves++] = leaf;
@@ -118,9 +123,9 @@ std::vector<double> quantiles(const Sharing& sharing, std::span<const double> ta
                               Work& work) {
     return for_rows(sharing, levels.size(), work, [&](const RowWeights& row, std::span<double> answers) {
         for (std::size_t i = 0; i < levels.size(); ++i) {
-            const auto found =
-                std::lower_bound(row.cumulated().begin(), row.cumulated().end(), levels[i] * row.total());
-            answers[i] = target[row.members()[static_cast<std::size_t>(found - row.cumulated().begin())]];
+            const std::span<const double> cumulated = row.cumulated();
+            const auto found = std::lower_bound(cumulated.begin(), cumulated.end() - 1, levels[i] * row.total());
+            answers[i] = target[row.members()[static_cast<std::size_t>(found - cumulated.begin())]];
         }
     });
 }
