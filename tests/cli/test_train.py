@@ -304,7 +304,7 @@ print(sorted(counts[1] - counts[0]), sorted(counts[3] - counts[2]))
         ("Fit with bootstrap=True.", "Fit with --set bootstrap=True."),
         ("Set max_features=5.", "Use --set max_features=5."),
         ("text, for example by pandas.to_datetime; give", "text with --dates; give"),
-        ("Give each forest a random_state of its own.", "Give each forest a --seed of its own."),
+        ("Give each forest its own random_state.", "Give each forest its own --seed."),
         ("10 bytes are allowed. Set max_bytes of load.", "10 bytes are allowed."),
         ("Use a regressor, or cut y into classes.", "Use --task regression, or cut y into classes."),
         ("max_depth=0 is not allowed. Give 1.", "max_depth=0 is not allowed. Give 1."),

@@ -28,7 +28,7 @@ ADVICE = (
     (r" Set max_bytes of load\.", ""),
     (r" \(see oob_\w+_\)", ""),
     (r"\bUse a regressor\b", "Use --task regression"),
-    (r"\bIs it meant for a regressor\?", "Did you mean --task regression?"),
+    (r"\buse a regressor\b", "use --task regression"),
     (r"\buse a classifier\b", "use --task classification"),
     (r"\bsample_weight\b", "--weight"),
     (r"(?<= )random_state(?!=)\b", "--seed"),
