@@ -13,7 +13,7 @@ import sys
 from weald.cli import process
 from weald.cli.failures import BadFile, UserError, for_the_shell
 
-MISSING = "The command line needs packages that are not installed ({}). Install them: pip install 'weald[cli]'"
+MISSING = "The command line needs packages that are not installed ({}). Install them: pip install pyarrow rich typer"
 FAULT = "This is a bug in weald: {}. Please report it with the traceback that WEALD_TRACEBACK=1 shows."
 
 

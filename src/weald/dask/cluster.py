@@ -38,7 +38,9 @@ def import_dask(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise ClusterError("A cluster needs Dask. Install it: pip install 'weald[dask]'.") from error
+        raise ClusterError(
+            "A cluster needs Dask. Install it: pip install 'dask[array,dataframe]' distributed."
+        ) from error
 
 
 def n_threads_here() -> int:

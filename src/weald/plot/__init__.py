@@ -19,8 +19,7 @@ try:
     import matplotlib  # noqa: F401, ICN001  (looked for, not used)
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        "weald.plot draws with matplotlib, which is not installed. Install it with pip install 'weald[plot]' or "
-        "pip install matplotlib."
+        "weald.plot draws with matplotlib, which is not installed. Install it with pip install matplotlib."
     ) from error
 
 from weald.plot.boundary import BoundaryDisplay
