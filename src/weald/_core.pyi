@@ -264,7 +264,7 @@ def log2(x: float) -> float:
 def sort_codes(codes: Sequence[int]) -> list[tuple[int, int]]:
     """Codes and their places, sorted by the network."""
 
-most_sorted: int = 256
+most_sorted: int = 32
 
 def code_sparse(x: SparseTable, feature: int) -> tuple[object, object]:
     """
