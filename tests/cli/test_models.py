@@ -351,3 +351,47 @@ def test_the_guide_shows_what_the_demonstration_says(tmp_path, capsys, monkeypat
     assert run(["demo"]) == 0
     said = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert "\n".join(["```text", *said, "```"]) in guide
+
+
+def test_quantiles_are_columns_of_the_predictions(place, tmp_path, capsys):
+    folder, _, features, *_ = place
+    model, out = tmp_path / "q.weald", tmp_path / "p.csv"
+    ask(
+        capsys,
+        "train",
+        folder / "z.csv",
+        "-t",
+        "z",
+        "-n",
+        8,
+        "-x",
+        "y",
+        "--id",
+        "name",
+        "--set",
+        "keep_targets=true",
+        "-o",
+        model,
+    )
+    ask(capsys, "predict", model, folder / "z.csv", "-o", out, "--quantiles", "0.1, 0.5,0.9")
+    table = pd.read_csv(out)
+    assert list(table) == ["prediction", "quantile_0.1", "quantile_0.5", "quantile_0.9"]
+    expected = weald.load(model).predict_quantiles(features, [0.1, 0.5, 0.9])
+    np.testing.assert_allclose(table.iloc[:, 1:], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "quantiles", "words"),
+    [
+        ("m", "0.5", "predicts classes. Use --probabilities."),
+        ("r", "0.5", "Train it with --set keep_targets=true."),
+        ("r", "1.5", "are not numbers between 0 and 1"),
+        ("r", "0.1,high", "are not numbers between 0 and 1"),
+        ("r", "nan", "are not numbers between 0 and 1"),
+        ("r", "", "are not numbers between 0 and 1"),
+    ],
+)
+def test_quantiles_that_cannot_be_are_refused(place, capsys, name, quantiles, words):
+    folder = place[0]
+    assert run(["predict", str(folder / f"{name}.weald"), str(folder / "t.csv"), "--quantiles", quantiles]) == 1
+    assert words in capsys.readouterr().err

@@ -6,11 +6,13 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 import weald
 from weald import DecisionTreeRegressor, ExtraTreesRegressor, RandomForestRegressor
 from weald.errors import DataError, ParameterError
+from weald.estimators import leaf_targets
 
 RNG = np.random.default_rng(5)
 N = 300
@@ -122,6 +124,50 @@ def test_targets_can_be_attached_later_from_rows_in_any_order(case):
     later.attach_targets(X.iloc[order] if isinstance(X, pd.DataFrame) else X[order], y[order], **moved)
     np.testing.assert_array_equal(later.predict_quantiles(X, LEVELS), model.predict_quantiles(X, LEVELS))
     np.testing.assert_array_equal(later.predict_std(X), model.predict_std(X))
+
+
+@pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csc_array])
+def test_sparse_matrices_give_the_same(make):
+    X = np.where(NUMBERS > 0.5, NUMBERS, 0.0)
+    forest = RandomForestRegressor(10, keep_targets=True, random_state=0)
+    expected = forest.fit(X, TARGET).predict_quantiles(X, LEVELS)
+    np.testing.assert_array_equal(forest.predict_quantiles(make(X), LEVELS), expected)
+    np.testing.assert_array_equal(forest.fit(make(X), TARGET).predict_quantiles(X, LEVELS), expected)
+
+
+def test_kernel_forests_have_distributions():
+    forest = weald.KernelForestRegressor(10, random_state=0).fit(NUMBERS, TARGET).attach_targets(NUMBERS, TARGET)
+    W = forest.neighbors(NUMBERS, TARGET).weights(NUMBERS)
+    variance = W @ TARGET**2 - (W @ TARGET) ** 2
+    np.testing.assert_allclose(forest.predict_std(NUMBERS) ** 2, variance, atol=1e-9)
+
+
+def test_collections_of_dask_are_predicted_by_partition():
+    dask = pytest.importorskip("dask.array")
+    frames = pytest.importorskip("dask.dataframe")
+    model, X, _, _ = fit("forest")
+    lazy = dask.from_array(X, chunks=(100, 4))
+    for method, given in (("predict_quantiles", LEVELS), ("predict_quantiles", 0.5), ("predict_cdf", [0.0, 1.0])):
+        found = getattr(model, method)(lazy, given)
+        expected = getattr(model, method)(X, given)
+        assert found.shape == expected.shape
+        np.testing.assert_array_equal(found.compute(), expected)
+    np.testing.assert_array_equal(model.predict_std(lazy).compute(), model.predict_std(X))
+    table = frames.from_pandas(pd.DataFrame(X), npartitions=3)
+    np.testing.assert_array_equal(
+        model.predict_quantiles(table, [0.1, 0.9]).compute(), model.predict_quantiles(X, [0.1, 0.9])
+    )
+
+
+def test_a_fit_on_a_cluster_says_how_to_keep_targets():
+    with pytest.raises(ParameterError, match="attach_targets"):
+        leaf_targets.check(RandomForestRegressor(keep_targets=True), FakeCluster())
+
+
+class FakeCluster:
+    """An engine that grows trees elsewhere."""
+
+    local = None
 
 
 def test_other_data_is_refused():

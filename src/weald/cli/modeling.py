@@ -103,7 +103,9 @@ def make_model(task: Task, fit: FitOptions, **more: object) -> TreeModel:
 
 
 def read_value(text: str) -> object:
-    """Read a value as Python would; what is no number, list or the like is a word."""
+    """Read a value as Python would, or true and false as JSON would; what is no number, list or the like is a word."""
+    if text in ("true", "false"):
+        return text == "true"
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):  # whatever the text is nested like

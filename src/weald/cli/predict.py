@@ -23,6 +23,14 @@ def predict(
     probabilities: Annotated[
         bool, typer.Option("--probabilities", "-p", help="Add the probability of each class")
     ] = False,
+    quantiles: Annotated[
+        str | None,
+        typer.Option(
+            "--quantiles",
+            "-q",
+            help="Add quantiles of a numeric target, for example 0.1,0.5,0.9; train with --set keep_targets=true",
+        ),
+    ] = None,
     id: Id = None,
     jobs: Jobs = None,
     json: Json = False,
@@ -41,13 +49,14 @@ def predict(
     check_place(out, read=[data, model])
     forest = load_model(model)
     forest.n_jobs = jobs
+    levels = read_levels(forest, quantiles)
     n_rows = 0
     printed = screen.JsonRows("predictions") if json and out is None else None
     with quiet_warnings() as said, open_writer(out) if printed is None else nullcontext(printed.write) as write:
         for batch in read_batches(data, ({} if id is None else {id: None}) | types_for(forest)):
             features = select_features(batch, forest, data.name)
             columns = {} if id is None else {id: batch.column(choose(id, batch.schema.names))}
-            write(columns | answer(forest, _as_table(features), probabilities=probabilities))
+            write(columns | answer(forest, _as_table(features), levels, probabilities=probabilities))
             n_rows += batch.num_rows
         if not n_rows:
             raise BadFile(f"{data.name} has no rows.")
@@ -66,10 +75,35 @@ def _as_table(batch: arrow.Batch) -> arrow.Table:
     return pa.Table.from_batches([batch])
 
 
-def answer(model: "TreeModel", X: arrow.Table, *, probabilities: bool) -> "dict[str, Array]":
+def read_levels(model: "TreeModel", quantiles: str | None) -> dict[str, float]:
+    """Read the levels of quantiles, by the text that was given."""
+    from weald.cli.failures import UserError
+
+    if quantiles is None:
+        return {}
+    if hasattr(model, "classes_"):
+        raise UserError("--quantiles needs a numeric target, but the model predicts classes. Use --probabilities.")
+    try:
+        levels = {text.strip(): float(text) for text in quantiles.split(",")}
+    except ValueError:
+        levels = {}
+    if not levels or not all(0 <= level <= 1 for level in levels.values()):
+        raise UserError(f"--quantiles {quantiles!r} are not numbers between 0 and 1. Give, for example, 0.1,0.5,0.9.")
+    if not hasattr(model, "leaf_targets_"):
+        raise UserError("The model has no targets for --quantiles. Train it with --set keep_targets=true.")
+    return levels
+
+
+def answer(
+    model: "TreeModel", X: arrow.Table, levels: dict[str, float] | None = None, *, probabilities: bool
+) -> "dict[str, Array]":
     """Predict some rows: columns by name."""
     if not hasattr(model, "classes_"):
-        return {"prediction": model.predict(X)}
+        numbers = {"prediction": model.predict(X)}
+        if levels:
+            columns = model.predict_quantiles(X, list(levels.values())).T
+            numbers |= {f"quantile_{level}": column for level, column in zip(levels, columns, strict=True)}
+        return numbers
     predicted = model.predict_proba(X)
     found = {"prediction": model.classes_[predicted.argmax(axis=1)]}
     if probabilities:

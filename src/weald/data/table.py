@@ -169,7 +169,7 @@ def read_features(estimator: TableReader, X: TableLike, *, reset: bool) -> Matri
         return _read_stored(estimator, X, reset=reset)
     if is_dask_collection(X):
         raise DataError(
-            "X is a Dask collection. Only fit of forests, predict and predict_proba support those; for everything "
+            "X is a Dask collection. Only fit of forests and predictions support those; for everything "
             "else give a table in memory: X.compute()."
         )
     frame = as_frame(X)

@@ -53,10 +53,10 @@ def cut(X: Any, rows: int) -> Iterator[Any]:
         yield X[begin : begin + rows]
 
 
-def predict_nothing(model: Any, method: str) -> Array:
-    """Predict a table without rows by a method of a fitted model."""
+def predict_nothing(model: Any, method: str, width: int = 0) -> Array:
+    """Predict a table without rows by a method of a fitted model; `width`: columns of a regressor's results."""
     if not hasattr(model, "classes_"):
-        return np.empty(0)
+        return np.empty((0, width)) if width else np.empty(0)
     nothing: Array = model.classes_[:0] if method == "predict" else np.empty((0, model.n_classes_))
     return nothing
 

@@ -71,11 +71,11 @@ def predict_into(model: "TreeModel", rows: Rows, out: object, dtype: object, *wi
     return room
 
 
-def predict_collection(model: "TreeModel", method: str, X: TableLike, **how: object) -> Array:
+def predict_collection(model: "TreeModel", method: str, X: TableLike, width: int = 0, **how: object) -> Array:
     """Predict a Dask collection, partition by partition."""
     from weald.dask.prediction import predict  # imported here so that Dask is loaded only if it is used
 
-    found: Array = predict(model, method, X, **how)
+    found: Array = predict(model, method, X, width, **how)
     return found
 
 

@@ -255,6 +255,8 @@ class TreeRegressor(RegressorMixin, TreeModel):
         """
         from weald.uncertainty import distribution
 
+        if is_dask_collection(X):
+            return predict_collection(self, "predict_quantiles", X, width=np.size(q) if np.ndim(q) else 0, q=q)
         return distribution.predict_quantiles(self, X, q)
 
     def predict_cdf(self, X: TableLike, y: float | Sequence[float]) -> FloatArray:
@@ -272,6 +274,8 @@ class TreeRegressor(RegressorMixin, TreeModel):
         """
         from weald.uncertainty import distribution
 
+        if is_dask_collection(X):
+            return predict_collection(self, "predict_cdf", X, width=np.size(y) if np.ndim(y) else 0, y=y)
         return distribution.predict_cdf(self, X, y)
 
     def predict_std(self, X: TableLike) -> FloatArray:
@@ -287,6 +291,8 @@ class TreeRegressor(RegressorMixin, TreeModel):
         """
         from weald.uncertainty import distribution
 
+        if is_dask_collection(X):
+            return predict_collection(self, "predict_std", X)
         return distribution.predict_std(self, X)
 
     def predict_distribution(self, X: TableLike) -> "Distribution":
