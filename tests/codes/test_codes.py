@@ -387,7 +387,7 @@ def test_chunks_that_cannot_be_read_twice_are_refused(tmp_path):
 
 def test_chunks_that_change_are_noticed(tmp_path):
     rng = np.random.default_rng(0)
-    with pytest.raises(DataError, match="Chunk 0 is not the same"):
+    with pytest.raises(DataError, match="Chunk 0 differs from the chunk"):
         codes.from_chunks(lambda: [(rng.normal(size=(9, 2)), list("ababababa"))], folder=tmp_path)
 
 
@@ -501,11 +501,11 @@ def test_a_store_whose_maker_is_killed_at_any_moment_is_made_to_the_end(tmp_path
 
 def test_what_was_begun_otherwise_is_refused(tmp_path):
     make_and_kill(tmp_path, 12)
-    with pytest.raises(FileNotFoundError, match="it goes on"):
+    with pytest.raises(FileNotFoundError, match="continues it"):
         codes.load(tmp_path)
-    with pytest.raises(FormatError, match="was begun"):
+    with pytest.raises(FormatError, match="unfinished store"):
         codes.from_chunks([(np.eye(3), list("abc"))], folder=tmp_path, max_bins=9)
-    with pytest.raises(DataError, match="not the same"):
+    with pytest.raises(DataError, match="differs from the chunk"):
         codes.from_chunks(
             [(np.eye(3)[:, :2], list("abc"))] * 9, folder=tmp_path, task="classification", max_bins=20, keep_values=True
         )
@@ -519,7 +519,7 @@ def test_progress_is_shown_if_it_is_asked_for(tmp_path, capsys):
     codes.from_chunks(chunks, folder=tmp_path / "a", target="y", features=FEATURES, n_rows=90, verbose=1)
     shown = capsys.readouterr().err
     assert "60 of 90 rows" in shown
-    assert [step in shown for step in ("looked at", "coded", "ranked", "in order")] == [True] * 4
+    assert [step in shown for step in ("surveyed", "coded", "ranked", "sorted")] == [True] * 4
     codes.from_chunks(chunks, folder=tmp_path / "b", target="y", features=FEATURES, verbose=1)
     assert "90 rows" in capsys.readouterr().err
     codes.from_chunks(chunks, folder=tmp_path / "c", target="y", features=FEATURES)

@@ -42,7 +42,7 @@ def array_of(whole: bytes, name: str, **values):
 
 
 def test_weights_and_what_is_said_of_them_agree(wholes, tmp_path):
-    contradict = "Weights are not what it says of them"
+    contradict = "Its weights contradict its metadata"
     for kind in ("numbers, weights", "classes, weights", "classes, whole weights"):
         refuse(wholes[kind], tmp_path, contradict, size=7)
     refuse(wholes["numbers, weights"], tmp_path, contradict, {"weight": None})
@@ -62,18 +62,20 @@ def test_targets_positions_and_codes_are_those_of_a_table(wholes, tmp_path):
     refuse(numbers, tmp_path, "A target is not finite", array_of(numbers, "target", _0=np.inf))
     refuse(classes, tmp_path, "a class is out of range", array_of(classes, "target", _0=3))
     for row in (5, 120, 2**32 - 1):
-        refuse(numbers, tmp_path, "ranks are not those", array_of(numbers, "positions", _0=row, _1=row))
+        refuse(numbers, tmp_path, "ranks do not match the rows", array_of(numbers, "positions", _0=row, _1=row))
     refuse(numbers, tmp_path, "a code has no values", array_of(numbers, "codes.1", _0=200))
 
 
 def test_values_ascend_with_their_codes_and_categories_are_numbered(wholes, tmp_path):
     numbers, classes = wholes["numbers"], wholes["classes"]
     for value in (np.nan, 1e9, -1e9):
-        refuse(numbers, tmp_path, "do not ascend", array_of(numbers, "lows.0", _1=value))
+        refuse(numbers, tmp_path, "do not increase", array_of(numbers, "lows.0", _1=value))
     for value in (1e300, 2.5, -1.0):
         both = array_of(classes, "lows.3", _3=value) | array_of(classes, "highs.3", _3=value)
-        refuse(classes, tmp_path, "do not ascend|not those of its categories", both)
-    refuse(classes, tmp_path, "There are no classes", classes={"array": {"dtype": "O", "shape": [0], "items": []}})
+        refuse(classes, tmp_path, "do not increase|do not match its categories", both)
+    refuse(
+        classes, tmp_path, "number of classes is invalid", classes={"array": {"dtype": "O", "shape": [0], "items": []}}
+    )
 
 
 @pytest.mark.filterwarnings("ignore")

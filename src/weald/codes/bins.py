@@ -1,16 +1,16 @@
-"""How the values of a table that lies in parts become codes: those that it would have in one piece.
+"""How the values of a table in parts become codes: the same codes as for the table in one piece.
 
-    survey_part         a part        -> PartSurvey: what is beside its features; its low hashes, which may be sampled
-    find_highest_hash   all of them   -> the highest hash of the sample
-    join_rows           all of them   -> Rows: what the whole table has beside its features
-    sample_values       a part        -> Sampled: its sampled values
-    cut_columns         all of them   -> ColumnCuts: how values of some columns become codes
-    join_cuts           all of them   -> Cuts: those of all columns; some may be in doubt
-    find_distinct       a part        -> the distinct values of columns in doubt
-    resolve_cuts        all of them   -> Cuts without doubt
+    survey_part         a part        -> PartSurvey: its target and weights, and the low hashes of its rows
+    find_highest_hash   all surveys   -> the highest hash of the sample
+    join_rows           all surveys   -> Rows: target, weights and groups of the whole table
+    sample_values       a part        -> SampledColumns: its sampled values
+    cut_columns         all samples   -> ColumnCuts: how values of some columns become codes
+    join_cuts           all cuts      -> Cuts: those of all columns; some columns may be undecided
+    find_distinct       a part        -> the distinct values of undecided columns
+    resolve_cuts        all of them   -> Cuts without undecided columns
 
-A large table is cut by a sample: the rows of lowest hashes. A sampled column of more distinct values than there may be
-codes is cut, whatever other rows hold. Only where it has fewer do all rows have to tell their values.
+A large table is cut by a sample: the rows of lowest hashes. A column with more than `max_bins` distinct values in the
+sample is cut, whatever other rows hold. If the sample has fewer, the distinct values of all rows are needed.
 """
 
 from collections.abc import Sequence
@@ -27,38 +27,38 @@ from weald.data.types import Array, FloatArray
 from weald.engines.native import NativeEngine, Weighed
 
 SAMPLE_SIZE = 1 << 18  # copies of rows from which quantile codes are cut
-SPARE = 1 << 12  # more that are looked at, so that there are enough: eight times how far their number strays
+SPARE = 1 << 12  # extra rows sampled, so that there are enough: eight standard deviations of their number
 NO_LIMIT = (1 << 64) - 1
 Hashes = npt.NDArray[np.uint64]
-Distinct = list[FloatArray | None]  # distinct values of columns, ascending; None: more than there may be codes
+Distinct = list[FloatArray | None]  # distinct values of columns, ascending; None: more than `max_bins`
 
 # ----------------------------------------------------------------------------------------------------------- sample
 
 
 @dataclass(frozen=True)
 class PartSurvey:
-    """What a part has beside its features, and the hashes of rows that may be sampled."""
+    """The target and weights of a part, and the hashes of rows that may be sampled."""
 
     rows: Rows
     hashes: Hashes  # distinct, ascending; empty: all rows are sampled
-    copies: Hashes  # of each: how many rows have it, or copies of rows where weights are whole
+    copies: Hashes  # of each hash: how many rows have it, or their total weight if weights are whole
 
     def __sizeof__(self) -> int:
         return count_bytes(self.hashes, self.copies) + self.rows.__sizeof__()
 
 
 def is_sampled(labels: Labels, max_bins: int) -> bool:
-    """Say whether only some rows are looked at."""
+    """Return whether only some rows are sampled."""
     return max_bins > 0 and labels.size > SAMPLE_SIZE
 
 
 def limit_hashes(labels: Labels, times: int) -> int:
-    """Say how high a hash may be to be worth telling. Hashes are spread evenly, unless many rows are alike."""
+    """Return the highest hash worth sending. Hashes are uniform, unless many rows are equal."""
     return min(NO_LIMIT, ((SAMPLE_SIZE + SPARE) << 64) // labels.size * times)
 
 
 def survey_part(table: Table, labels: Labels, max_bins: int, limit: int, n_threads: int = 1) -> PartSurvey:
-    """Find the low hashes of a part, and add up all of them."""
+    """Find the low hashes of a part, and sum all of them."""
     hashes, nothing = hash_values(table, n_threads), np.empty(0, np.uint64)
     rows = Rows(table.target, table.weight, table.groups, table.strata, sum_hashes(hashes, table.weight, labels))
     if not is_sampled(labels, max_bins):
@@ -69,7 +69,7 @@ def survey_part(table: Table, labels: Labels, max_bins: int, limit: int, n_threa
 
 
 def find_highest_hash(found: Sequence[PartSurvey], labels: Labels, max_bins: int, limit: int) -> int | None:
-    """Find the highest hash of the sample, from the low hashes of all parts; None: too few were looked at."""
+    """Find the highest hash of the sample, from the low hashes of all parts; None: they are too few."""
     if not is_sampled(labels, max_bins):
         return NO_LIMIT
     hashes, copies = weigh(*(np.concatenate([getattr(part, name) for part in found]) for name in ("hashes", "copies")))
@@ -80,7 +80,7 @@ def find_highest_hash(found: Sequence[PartSurvey], labels: Labels, max_bins: int
 
 
 def join_rows(found: Sequence[PartSurvey]) -> Rows:
-    """Put together what the parts have beside their features."""
+    """Join targets, weights and groups of all parts."""
     return Rows.join([part.rows for part in found])
 
 
@@ -91,13 +91,13 @@ def hash_values(table: Table, n_threads: int = 1) -> Hashes:
 
 
 def sum_hashes(hashes: Hashes, weight: FloatArray | None, labels: Labels) -> int:
-    """Add up the hashes of rows: what they contribute to the fingerprint of the values. Whole weights are copies."""
+    """Sum the hashes of rows, their part of the fingerprint of the values. Whole weights are copies."""
     copies = labels.lengths(weight, len(hashes)) if labels.whole else np.ones(len(hashes), np.uint64)
     return int((copies * hashes).sum(dtype=np.uint64))  # modulo 2^64
 
 
 def _bits(values: Array) -> Hashes:
-    """See numbers as bits; all missing values are alike."""
+    """View numbers as bits; all missing values have the same bits."""
     doubles = values.astype(np.float64) + 0.0
     bits: Hashes = doubles.view(np.uint64)
     bits[np.isnan(doubles)] = 0x7FF8000000000000
@@ -106,7 +106,7 @@ def _bits(values: Array) -> Hashes:
 
 @dataclass(frozen=True)
 class SampledColumns(SingleBuffer):
-    """The sampled values of a part: of each column the distinct ones, ascending, and what they weigh."""
+    """The sampled values of a part: the distinct values of each column, ascending, and their total weights."""
 
     columns: list[Weighed]
 
@@ -115,7 +115,7 @@ class SampledColumns(SingleBuffer):
 
 
 def sample_values(table: Table, labels: Labels, highest: int | None, n_threads: int = 1) -> SampledColumns:
-    """Take the sampled values of all columns that are numbers; none of them if the sample is not known yet."""
+    """Take the sampled values of all numeric columns; none if the sample is not known yet."""
     sampled = None
     if highest is None:
         sampled = np.empty(0, np.uint32)
@@ -131,7 +131,7 @@ def sample_values(table: Table, labels: Labels, highest: int | None, n_threads: 
 
 
 def weigh(values: Array, lengths: Hashes) -> tuple[Array, Hashes]:
-    """Add up what equal values weigh."""
+    """Sum the weights of equal values."""
     if not len(values):
         return values, lengths
     if (lengths == 1).all():
@@ -144,7 +144,7 @@ def weigh(values: Array, lengths: Hashes) -> tuple[Array, Hashes]:
 
 
 def light(values: FloatArray) -> FloatArray:
-    """Keep numbers in four bytes where that loses nothing: half as much travels."""
+    """Store numbers in four bytes if that loses nothing, so that half as much is sent."""
     if values.dtype == np.float32:
         return values
     with np.errstate(over="ignore"):
@@ -160,20 +160,20 @@ class Cuts(SingleBuffer):
     """How values become codes: the smallest value of each code, by feature."""
 
     starts: list[FloatArray]
-    many: frozenset[int]  # features whose codes hold several values
-    doubtful: frozenset[int] = frozenset()  # features that may have few enough values to need no cuts
+    many: frozenset[int]  # features whose codes cover several values
+    doubtful: frozenset[int] = frozenset()  # features that may have few enough distinct values to need no cuts
 
     def widths(self) -> list[int]:
-        """Say how many bytes a code takes, by feature. All bits stand for a missing value, even where there is none."""
+        """Bytes of a code, by feature. The largest code is reserved for missing values, even if there are none."""
         return [1 if len(starts) <= 0xFF else 2 if len(starts) <= 0xFFFF else 4 for starts in self.starts]
 
     def columns(self) -> "ColumnCuts":
-        """Tell the same column by column."""
+        """Return the same cuts by column."""
         columns = enumerate(self.starts)
         return ColumnCuts([(starts, f in self.many, f in self.doubtful) for f, starts in columns])
 
     def outline(self) -> "Outline":
-        """Tell what is small."""
+        """Return the small part of the cuts."""
         return Outline(self.widths(), len(self.many), sorted(self.doubtful))
 
     def __sizeof__(self) -> int:
@@ -182,7 +182,7 @@ class Cuts(SingleBuffer):
 
 @dataclass(frozen=True)
 class Outline:
-    """What the client has to know of cuts."""
+    """The part of the cuts that the client needs."""
 
     widths: list[int]
     n_cut: int
@@ -191,7 +191,7 @@ class Outline:
 
 @dataclass(frozen=True)
 class ColumnCuts(SingleBuffer):
-    """The same of some columns, one by one: starts; whether codes hold several values; whether that is in doubt."""
+    """The cuts of some columns: starts; whether codes cover several values; whether the column is undecided."""
 
     columns: list[tuple[FloatArray, bool, bool]]
 
@@ -202,7 +202,7 @@ class ColumnCuts(SingleBuffer):
 def cut_columns(
     found: Sequence[SampledColumns], columns: Sequence[int], labels: Labels, max_bins: int, n_threads: int = 1
 ) -> ColumnCuts:
-    """Cut some columns that have more distinct values than there may be codes."""
+    """Cut the columns that have more distinct values than `max_bins`."""
     sampled = is_sampled(labels, max_bins)
     pieces = [[part.columns[f] for part in found] for f in columns]
     cut = NativeEngine().cut_columns(pieces, max_bins, not sampled, n_threads)
@@ -216,7 +216,7 @@ def cut_columns(
 
 
 def join_cuts(found: Sequence[ColumnCuts], labels: Labels) -> Cuts:
-    """Put together the cuts of all columns; where nothing was sampled, all of them are in doubt."""
+    """Join the cuts of all columns; where nothing was sampled, all columns are undecided."""
     columns = [column for block in found for column in block.columns]
     columns = columns or [(np.array([-np.inf]), True, True)] * labels.n_features
     numbers = set(range(labels.n_features)) - labels.schema.categorical
@@ -235,7 +235,7 @@ def find_distinct(table: Table, features: Sequence[int], max_bins: int, n_thread
 
 
 def join_distinct(found: Sequence[Distinct], max_bins: int) -> Distinct:
-    """Put together what some parts have."""
+    """Join the distinct values of some parts."""
     joined: Distinct = []
     for of_parts in zip(*found, strict=True):
         known = [values for values in of_parts if values is not None]
@@ -244,12 +244,12 @@ def join_distinct(found: Sequence[Distinct], max_bins: int) -> Distinct:
 
 
 def few_values(values: FloatArray, max_bins: int) -> FloatArray | None:
-    """Keep distinct values; None: there are more than there may be codes."""
+    """Return the distinct values; None: more than `max_bins`."""
     return None if max_bins and len(values) > max_bins else values
 
 
 def resolve_cuts(cuts: Cuts, found: Distinct) -> Cuts:
-    """Leave columns uncut that turned out to have few values."""
+    """Undo the cuts of columns that have few distinct values."""
     starts, many = list(cuts.starts), set(cuts.many)
     for f, values in zip(sorted(cuts.doubtful), found, strict=True):
         if values is not None:

@@ -1,11 +1,11 @@
-"""A table that lies in parts: read part by part, in the numbers of the whole table.
+"""A table in parts: read part by part, with the classes and categories of the whole table.
 
     read_labels         a part       -> Labels: its categories, classes and weights
     merge_part_labels   all of them  -> Labels of the whole table
-    read_parts          neighbors   -> Table, its classes and categories numbered as those of the whole table
+    read_parts          neighbors   -> Table, its classes and categories numbered as in the whole table
 
-What a part tells is small. Each step is a pure function: what is lost can be worked out again. `bins.py` goes on
-from there, then `coded_partitions.py`.
+Labels are small. Each step is a pure function, so lost results can be computed again. `bins.py` has the next steps,
+then `coded_partitions.py`.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ LabelsOfRows = Array
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows of a table as the user has them."""
+    """Some rows of the input data."""
 
     X: TableLike
     y: ColumnLike
@@ -42,37 +42,37 @@ class Part:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows, those of zero weight included."""
+        """Number of rows, including those of zero weight."""
         n_rows: int = _num_samples(self.X)
         return n_rows
 
     def is_empty(self) -> bool:
-        """Say whether there is nothing to learn from."""
+        """Return whether there are no rows with weight."""
         return self.n_rows == 0 or (self.weight is not None and not np.asarray(self.weight).any())
 
     def kept(self) -> BoolArray:
-        """Mark the rows that count."""
+        """Mark the rows with weight."""
         return np.ones(self.n_rows, dtype=np.bool_) if self.weight is None else np.asarray(self.weight) > 0
 
     def labels_of(self, name: str) -> LabelsOfRows | None:
-        """Read the groups or strata of the rows that count."""
+        """Read the groups or strata of the rows with weight."""
         given = getattr(self, name)
         return None if given is None else read_labels_of_rows(given, name, self.n_rows)[self.kept()]
 
 
 @dataclass(frozen=True)
 class Rows:
-    """What is known of rows beside their features: of a part, or of the whole table."""
+    """Target, weights, groups and strata of rows: of a part, or of the whole table."""
 
     target: Array
     weight: FloatArray | None
     groups: npt.NDArray[np.int32] | None = None
     strata: npt.NDArray[np.int32] | None = None
-    values: int | None = None  # fingerprint of the values of their features; None: unknown
+    values: int | None = None  # fingerprint of the feature values; None: unknown
 
     @classmethod
     def join(cls, parts: "Sequence[Rows]") -> "Rows":
-        """Put the rows of all parts behind one another."""
+        """Concatenate the rows of all parts."""
         known = [part.values for part in parts if part.values is not None]
         return cls(
             target=np.concatenate([part.target for part in parts]),
@@ -83,7 +83,7 @@ class Rows:
         )
 
     def table(self, labels: "Labels") -> Table:
-        """Make a table without features, for those who only ask for the rest."""
+        """Make a table without features, for functions that read only target, weights and groups."""
         return Table(
             np.empty((len(self.target), 0)),
             self.target,
@@ -100,13 +100,13 @@ class Rows:
 
 
 def _join(pieces: Sequence[Array | None]) -> Array | None:
-    """Join the pieces of all parts; None: they have none."""
+    """Concatenate the arrays of all parts; None: there are none."""
     given = [piece for piece in pieces if piece is not None]
     return np.concatenate(given) if given else None
 
 
 def count_bytes(*arrays: Array | None) -> int:
-    """Count the bytes of arrays. Dask asks for them: tasks go where most of what they need is."""
+    """Count the bytes of arrays. Dask uses the size to schedule tasks close to their data."""
     return sum(array.nbytes for array in arrays if array is not None)
 
 
@@ -115,7 +115,7 @@ def count_bytes(*arrays: Array | None) -> int:
 
 @dataclass(frozen=True)
 class Labels:
-    """What numbers stand for, and what rows weigh: of a part, or of the whole table."""
+    """Names, classes and categories of a part or of the whole table, and its total weight."""
 
     schema: Schema
     n_features: int
@@ -123,11 +123,11 @@ class Labels:
     n_rows: int
     is_weighted: bool
     whole: bool
-    total: int  # of whole weights
-    largest: float  # of the weights
-    groups: LabelsOfRows | None = None  # the labels of groups and strata, in order; None: there are none
+    total: int  # of the weights, if they are whole
+    largest: float  # weight
+    groups: LabelsOfRows | None = None  # sorted distinct labels of groups and strata; None: not given
     stratify: LabelsOfRows | None = None
-    by_part: tuple[int, ...] = ()  # rows of each part, where there are several
+    by_part: tuple[int, ...] = ()  # rows of each part, if there are several
 
     @property
     def n_classes(self) -> int:
@@ -141,7 +141,7 @@ class Labels:
 
     @property
     def size(self) -> int:
-        """How large the table is: the total weight if all are whole, else the rows."""
+        """Size of the table: the total weight if all weights are whole, else the number of rows."""
         return self.total if self.whole else self.n_rows
 
     def n_categories(self, feature: int) -> int:
@@ -150,7 +150,7 @@ class Labels:
         return 0 if categories is None else len(categories.labels)
 
     def lengths(self, weight: FloatArray | None, n_rows: int) -> npt.NDArray[np.uint64]:
-        """Lay some rows on the line of weights."""
+        """Return the integer weights of rows, from which bags are drawn."""
         if weight is None:
             return np.ones(n_rows, dtype=np.uint64)
         if self.whole:
@@ -160,7 +160,7 @@ class Labels:
 
 
 def read_labels(model: TreeModel, part: Part) -> Labels | None:
-    """Find what a part has; None: it has neither rows that count nor classes."""
+    """Find the labels of a part; None: it has neither rows with weight nor classes."""
     if part.is_empty():
         return read_classes(model, part)
     groups, stratify = (_distinct([part.labels_of(name)], name, [""]) for name in ("groups", "stratify"))
@@ -168,12 +168,12 @@ def read_labels(model: TreeModel, part: Part) -> Labels | None:
 
 
 def read_classes(model: TreeModel, part: Part) -> Labels | None:
-    """Find the classes of a part none of whose rows counts; None: it has none."""
+    """Find the classes of a part without rows of positive weight; None: there are none."""
     if part.n_rows == 0 or model.task is Task.REGRESSION:
         return None
     target = number_target(read_target(part.y, n_rows=part.n_rows, classify=True), classify=True)
     if target.targets is not None:
-        return None  # parts that have rows which count refuse several targets
+        return None  # parts that have rows with weight refuse multi-output targets
     return Labels(
         schema=Schema(None, ()), n_features=0, classes=target.classes, n_rows=0, is_weighted=True, whole=True, total=0,
         largest=0.0,
@@ -181,7 +181,7 @@ def read_classes(model: TreeModel, part: Part) -> Labels | None:
 
 
 def labels_of(table: Table, classes: Array | None, schema: Schema) -> Labels:
-    """Tell what a part has, once it is read."""
+    """Return the labels of a part that was read."""
     weight = np.ones(1) if table.weight is None else table.weight
     return Labels(
         schema=schema,
@@ -196,7 +196,7 @@ def labels_of(table: Table, classes: Array | None, schema: Schema) -> Labels:
 
 
 def merge_part_labels(found: Sequence[Labels | None], places: Sequence[str] | None = None) -> Labels:
-    """Put together what the parts have; `places` are their names in messages."""
+    """Join the labels of all parts; `places` are the names of the parts in messages."""
     named = places or [f"partition {number}" for number in range(len(found))]
     known = [(labels, place) for labels, place in zip(found, named, strict=True) if labels is not None]
     parts = [labels for labels, _ in known if labels.n_rows]
@@ -204,7 +204,7 @@ def merge_part_labels(found: Sequence[Labels | None], places: Sequence[str] | No
     if not parts:
         raise DataError("X has no rows, or all of them have zero weight. Give at least one row to learn from.")
     if len({(labels.schema.names, labels.n_features) for labels in parts}) > 1:
-        raise DataError("The partitions of X differ in their columns. Give all of them the same, in the same order.")
+        raise DataError("The partitions of X differ in their columns. Give all of them the same columns in one order.")
     total = sum(labels.total for labels in parts)
     return Labels(
         schema=Schema(
@@ -226,7 +226,7 @@ def merge_part_labels(found: Sequence[Labels | None], places: Sequence[str] | No
 
 
 def _distinct(found: Sequence[LabelsOfRows | None], name: str, places: Sequence[str]) -> LabelsOfRows | None:
-    """Sort the labels of all parts; None: they have none."""
+    """Sort the distinct labels of all parts; None: there are none."""
     known = [labels for labels in found if labels is not None]
     if not known:
         return None
@@ -235,13 +235,13 @@ def _distinct(found: Sequence[LabelsOfRows | None], name: str, places: Sequence[
 
 
 def _refuse_other_kinds(first: Sequence[Sequence[object]], name: str, places: Sequence[str]) -> None:
-    """Refuse text in one part and numbers in another, by the first label of each: NumPy would make text of both."""
+    """Refuse text in one part and numbers in another, by their first labels: NumPy would convert both to text."""
     kinds = {_kind_of(labels[0]): (place, labels[0]) for place, labels in zip(places, first, strict=True) if labels}
     if len(kinds) > 1:
         (kind, (place, label)), (other_kind, (other_place, other)) = list(kinds.items())[:2]
         raise DataTypeError(
             f"{name} holds {kind} in {place}, such as {shown(label)}, and {other_kind} in {other_place}, "
-            f"such as {shown(other)}. Give labels of one kind."
+            f"such as {shown(other)}. Use labels of one type."
         )
 
 
@@ -250,7 +250,7 @@ def _kind_of(label: object) -> str:
 
 
 def _join_categories(schemas: Sequence[Schema], places: Sequence[str]) -> tuple[Categories | None, ...]:
-    """Join the categories of each column; a part whose cells are all missing says nothing."""
+    """Join the categories of each column; a part whose cells are all missing has none."""
     joined: list[Categories | None] = []
     for f, of_parts in enumerate(zip(*(schema.categories for schema in schemas), strict=True)):
         known = [categories for categories in of_parts if categories is not None]
@@ -258,7 +258,10 @@ def _join_categories(schemas: Sequence[Schema], places: Sequence[str]) -> tuple[
             joined.append(None)
         elif known[0].is_ordered:
             if any(categories.labels.tolist() != known[0].labels.tolist() for categories in known):
-                raise DataError(f"The partitions differ in the order of the categories of {schemas[0].where(f)}.")
+                raise DataError(
+                    f"The partitions differ in the order of the categories of {schemas[0].where(f)}. Use one order in "
+                    "all partitions."
+                )
             joined.append(known[0])
         else:
             first = [[] if c is None else c.labels[:1].tolist() for c in of_parts]
@@ -268,19 +271,19 @@ def _join_categories(schemas: Sequence[Schema], places: Sequence[str]) -> tuple[
 
 
 def _join_times(schemas: Sequence[Schema], places: Sequence[str]) -> dict[int, str]:
-    """Join what is said of dates and durations; whether other parts hold numbers is seen when their rows are read."""
+    """Join the columns of dates and durations; numbers in other parts are found when their rows are read."""
     joined: dict[int, str] = {}
     for schema, place in zip(schemas, places, strict=True):
         for f, kind in schema.times.items():
             if joined.setdefault(f, kind) != kind:
                 raise DataTypeError(
-                    f"{schema.where(f)} holds {kind} in {place}, and {joined[f]} before. Give one kind."
+                    f"{schema.where(f)} holds {kind} in {place}, and {joined[f]} in an earlier one. Use one type."
                 )
     return joined
 
 
 def read_parts(model: TreeModel, given: Sequence[Part], labels: Labels, n_threads: int = 1) -> Table:
-    """Read parts that follow one another as one, in the numbers of the whole table. They have rows that count."""
+    """Read consecutive parts as one, with the numbers of the whole table. They have rows of positive weight."""
     tables = [renumber(*read_alone(model, part), labels) for part in given]
     rows = Rows.join(
         [
@@ -304,7 +307,7 @@ def read_parts(model: TreeModel, given: Sequence[Part], labels: Labels, n_thread
 
 
 def _by_column(pieces: Sequence[Array], n_threads: int) -> Array:
-    """Store columns one behind the other, since they are coded one by one."""
+    """Store the table by column, since columns are coded one by one."""
     if len(pieces) == 1 and pieces[0].flags.f_contiguous:
         return pieces[0]
     return NativeEngine().store_by_column(pieces, n_threads)
@@ -318,7 +321,7 @@ def renumber(table: Table, classes: Array | None, schema: Schema, labels: Labels
         known, found = labels.schema.times.get(f), schema.times.get(f)
         if known != found and not np.isnan(X[:, f]).all():
             where, holds = labels.schema.where(f), found or "numbers or labels"
-            raise DataTypeError(f"{where} holds {holds} in one partition, and {known} in another.")
+            raise DataTypeError(f"{where} holds {holds} in one partition, and {known} in another. Use one type.")
         if categories is None or categories.is_ordered:
             continue
         if own is None:
@@ -341,7 +344,7 @@ def _number(of_rows: LabelsOfRows | None, labels: LabelsOfRows | None) -> npt.ND
 
 
 def read_alone(model: TreeModel, part: Part) -> tuple[Table, Array | None, Schema]:
-    """Read a part by itself: its table, its classes, its columns."""
+    """Read a part by itself: table, classes and schema."""
     reader = unfitted_copy(model)
     reading = read_table(reader, part.X, part.y, part.weight, classify=model.task is Task.CLASSIFICATION)
     require_one_target(reading, "a cluster")

@@ -1,7 +1,7 @@
-"""Pages of mapped files that count as memory of this process: let go of when they are many.
+"""Releasing the resident pages of memory-mapped files when they are many.
 
-They are copies of what is in the file, so nothing is lost: who looks at them again has them read again, mostly from the
-system's own memory.
+The pages are copies of file contents, so nothing is lost: the next access reads them again, mostly from the page cache
+of the operating system.
 """
 
 import mmap
@@ -10,12 +10,12 @@ from pathlib import Path
 
 from weald.engines.interface import Watch
 
-MAPPED_ROOM = 2 * 2**30  # bytes of mapped files that may be resident
-_PAGES = Path("/proc/self/statm")  # of all, resident, of these in files, ...; Linux alone tells
+MAPPED_ROOM = 2 * 2**30  # bytes of mapped files that may stay resident
+_PAGES = Path("/proc/self/statm")  # pages: total, resident, resident of files, ...; on Linux only
 
 
 def count_mapped() -> int:
-    """Count the bytes of files that are resident; 0: the system does not tell."""
+    """Count the resident bytes of mapped files; 0: unknown on this system."""
     try:
         return int(_PAGES.read_text().split()[2]) * mmap.PAGESIZE
     except OSError:
@@ -23,20 +23,20 @@ def count_mapped() -> int:
 
 
 def release(mapped: mmap.mmap) -> None:
-    """Let go of the pages of a mapped file: they do not count as memory of this process any more."""
+    """Release the pages of a mapped file: they no longer count as memory of this process."""
     if hasattr(mmap, "MADV_DONTNEED"):
         mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def release_many(maps: Sequence[mmap.mmap]) -> None:
-    """Let go of the pages of mapped files if there are many."""
+    """Release the pages of mapped files if they are many."""
     if count_mapped() > MAPPED_ROOM:
         for mapped in maps:
             release(mapped)
 
 
 def watch_pages(maps: Sequence[mmap.mmap], watch: Watch | None = None) -> Callable[[float], None]:
-    """Make a watch that lets go of mapped pages when there are many, and then tells another watch."""
+    """Return a progress callback that releases mapped pages when they are many, then calls another callback."""
 
     def tell(share: float) -> None:
         release_many(maps)

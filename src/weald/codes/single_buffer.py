@@ -1,6 +1,6 @@
-"""Things of many arrays that travel between workers in one piece.
+"""Pickling objects of many arrays as one buffer.
 
-To send and receive an array takes Dask as long as some hundred kilobytes do, however short it is.
+Sending and receiving an array takes Dask as long as some hundred kilobytes, however short the array is.
 """
 
 import pickle
@@ -10,26 +10,26 @@ from itertools import accumulate, pairwise
 import numpy as np
 import numpy.typing as npt
 
-ALIGNED = 64  # bytes of which each array takes a multiple
+ALIGNED = 64  # the size of each array is rounded up to a multiple of this many bytes
 
 
 class SingleBuffer:
-    """Something whose arrays lie behind one another from the moment when it is sent, here and where it arrives."""
+    """An object whose arrays are moved to one buffer when it is pickled, at the sender and at the receiver."""
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out what is only kept here: names with an underscore."""
-        here = list(vars(self).items())  # at once: another thread may add something
+        """Leave out cached attributes: names with an underscore."""
+        here = list(vars(self).items())  # a copy: another thread may add an attribute
         return {name: value for name, value in here if not name.startswith("_")}
 
     def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
-        """Say how it is made of one array."""
+        """Pickle as one array and a function that restores the object from it."""
         if "_sent" not in vars(self):
             _split_arrays(self, *_gather_arrays(self.__getstate__()))
         return _rebuild, (type(self), *vars(self)["_sent"])
 
 
 def _gather_arrays(state: dict[str, object]) -> tuple[bytes, npt.NDArray[np.uint8], list[int]]:
-    """Take all arrays out: what is left, the arrays as one, and how long each is."""
+    """Move all arrays to one: what is left, the joined array, and the sizes."""
     found: list[pickle.PickleBuffer] = []
     rest = pickle.dumps(state, protocol=5, buffer_callback=found.append)
     arrays = [np.frombuffer(buffer.raw(), dtype=np.uint8) for buffer in found]
@@ -43,9 +43,9 @@ def _gather_arrays(state: dict[str, object]) -> tuple[bytes, npt.NDArray[np.uint
 
 
 def _split_arrays(thing: SingleBuffer, rest: bytes, piece: npt.NDArray[np.uint8], sizes: Sequence[int]) -> None:
-    """Let the arrays of a thing be those of the piece. It is kept: others may want to have it from here."""
+    """Replace the arrays of an object by views of the buffer. It is kept, for the next worker that asks for it."""
     buffers = [piece[start : start + size] for start, size in zip(_edges(sizes), sizes, strict=False)]
-    state = pickle.loads(rest, buffers=buffers)  # noqa: S301  (this is called by those who unpickle)
+    state = pickle.loads(rest, buffers=buffers)  # noqa: S301  (called while unpickling)
     vars(thing).update(state, _sent=(rest, piece, sizes))
 
 
@@ -56,5 +56,5 @@ def _rebuild(kind: type[SingleBuffer], rest: bytes, piece: npt.NDArray[np.uint8]
 
 
 def _edges(sizes: Sequence[int]) -> list[int]:
-    """Say where each array begins; and, at last, where the piece ends."""
+    """Return the offset of each array; the last is the end of the buffer."""
     return list(accumulate((-(-size // ALIGNED) * ALIGNED for size in sizes), initial=0))

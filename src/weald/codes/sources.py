@@ -1,8 +1,8 @@
-"""Where the chunks of a table come from: files of parquet or CSV, or whatever yields them.
+"""Sources of the chunks of a table: parquet files, CSV files, or an iterator.
 
-    parquet_chunks   files -> a function that reads their rows from any chunk on
+    parquet_chunks   files -> a function that reads their rows, starting at any chunk
     csv_chunks
-    any_chunks       a function that makes an iterator, or something that can be gone through more than once
+    any_chunks       a function that returns an iterator, or a list
 
 Apache Arrow (pyarrow) reads the files.
 """
@@ -24,23 +24,23 @@ from weald.errors import DataError, DataTypeError
 Arrow: TypeAlias = Any  # modules, tables, batches and types of pyarrow, which has no static types
 Paths: TypeAlias = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
-CELLS = 1 << 23  # of a chunk
+CELLS = 1 << 23  # cells per chunk
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns of a frame are what."""
+    """The columns of a frame by their roles."""
 
     target: str
     weight: str | None = None
     features: Sequence[str] | None = None  # None: all others
 
     def split(self, frame: object) -> Part:
-        """Take a frame apart."""
+        """Split a frame into features, target and weight."""
         return Part(*split_frame(frame, self.target, self.weight, self.features))
 
     def names(self) -> list[str] | None:
-        """List what has to be read; None: everything."""
+        """List the columns to read; None: all."""
         if self.features is None:
             return None
         return [*self.features, self.target, *([] if self.weight is None else [self.weight])]
@@ -48,7 +48,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Source:
-    """Chunks, and what can be said of them beforehand."""
+    """Chunks, and what is known about them in advance."""
 
     chunks: Callable[[int], Iterable[Part]]
     about: Mapping[str, object] | None = None
@@ -59,23 +59,23 @@ def _arrow(name: str) -> Arrow:
     try:
         return import_module(name)
     except ImportError as error:
-        raise DataError("pyarrow reads the files of a code store. Install it: pip install pyarrow.") from error
+        raise DataError("Reading files into a code store needs pyarrow. Install it: pip install pyarrow.") from error
 
 
 def list_files(paths: Paths) -> list[Path]:
-    """List the files that are meant: one path, several, or patterns such as "flights/*.parquet"."""
+    """List the files: one path, several, or patterns such as "flights/*.parquet"."""
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     found = [Path(name) for one in given for name in (sorted(glob(str(one))) if "*" in str(one) else [str(one)])]  # noqa: PTH207  (a pattern may begin anywhere)
     if not found:
-        raise FileNotFoundError(f"No files are named by {paths!r}.")
+        raise FileNotFoundError(f"No files match {paths!r}. Check the path or pattern.")
     for path in found:
         if not path.is_file():
-            raise FileNotFoundError(f"{path} is no file.")
+            raise FileNotFoundError(f"{path} is not a file. Check the path.")
     return found
 
 
 def _about(files: Sequence[Path], columns: Columns, **more: object) -> dict[str, object]:
-    """Say where rows come from, so that a change is noticed."""
+    """Describe where the rows come from, so that changes are detected."""
     stats = [(str(path), path.stat()) for path in files]
     names = {"target": columns.target, "weight": columns.weight}
     features = None if columns.features is None else list(columns.features)
@@ -98,7 +98,7 @@ def parquet_chunks(paths: Paths, columns: Columns, rows: int | None) -> Source:
     each = [-(-n // size) for n in counts]
 
     def read(first: int) -> Iterator[Part]:
-        """Read from a chunk on; files that lie before it are not opened."""
+        """Read from a given chunk on; files before it are not opened."""
         for path, n_chunks in zip(files, each, strict=True):
             if first >= n_chunks:
                 first -= n_chunks
@@ -113,7 +113,7 @@ def parquet_chunks(paths: Paths, columns: Columns, rows: int | None) -> Source:
 
 
 def _even(batches: Iterable[Arrow], size: int) -> Iterator[Arrow]:
-    """Make tables of exactly so many rows, the last one shorter: Arrow's own batches end where row groups end."""
+    """Make tables of `size` rows each, the last one shorter: Arrow's own batches end with row groups."""
     arrow = _arrow("pyarrow")
     waiting: list[Arrow] = []
     n_waiting = 0
@@ -134,7 +134,7 @@ def _even(batches: Iterable[Arrow], size: int) -> Iterator[Arrow]:
 
 
 def csv_chunks(paths: Paths, columns: Columns, types: Mapping[str, object] | None, separator: str) -> Source:
-    """Read text files, some megabytes at a time. What a column is, the beginning of the first file says."""
+    """Read CSV files, some megabytes at a time. Column types are inferred from the beginning of the first file."""
     csv, arrow = _arrow("pyarrow.csv"), _arrow("pyarrow")
     files = list_files(paths)
     parse = csv.ParseOptions(delimiter=separator)
@@ -159,18 +159,18 @@ def csv_chunks(paths: Paths, columns: Columns, types: Mapping[str, object] | Non
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Name the file that Arrow cannot read."""
+    """Add the name of the file to Arrow's errors."""
     try:
         yield
     except _arrow("pyarrow").ArrowInvalid as error:
         raise DataError(
-            f"{path} cannot be read: {error}. If a column is text where it seemed to be numbers at first, say "
-            'so: types={"name": "string"}.'
+            f"{path} cannot be read: {error}. If a column holds text where its first values looked like numbers, set "
+            'its type: types={"name": "string"}.'
         ) from error
 
 
 def _settle(arrow: Arrow, field: Arrow, known: Mapping[str, object], columns: Columns) -> Arrow:
-    """Read whole numbers as floats, which later rows may turn out to be; labels of classes stay what they are."""
+    """Read integers as floats, because later rows may be floats; class labels keep their type."""
     if field.name in known or field.name == columns.target:
         return field.type
     if arrow.types.is_integer(field.type):
@@ -182,11 +182,11 @@ def _settle(arrow: Arrow, field: Arrow, known: Mapping[str, object], columns: Co
 
 
 def any_chunks(chunks: Callable[[], Iterable[object]] | Iterable[object], columns: Columns | None) -> Source:
-    """Take chunks from a function that makes an iterator, or from a list of them."""
+    """Return the source for a function that returns an iterator, or for a list of chunks."""
     if not callable(chunks) and (isinstance(chunks, Iterator) or not isinstance(chunks, Iterable)):
         raise DataTypeError(
-            "Chunks are gone through more than once, but an iterator can be read only once. Give a function that "
-            "makes one: from_chunks(lambda: ...)."
+            "Chunks are read more than once, but an iterator can be read only once. Give a function that returns one: "
+            "from_chunks(lambda: ...)."
         )
 
     def read(first: int) -> Iterator[Part]:
@@ -202,6 +202,6 @@ def _part_of(chunk: object, columns: Columns | None) -> Part:
     if isinstance(chunk, tuple) and len(chunk) in (2, 3):
         return Part(*chunk)
     raise DataTypeError(
-        f"A chunk is {type(chunk).__name__}. Yield tuples (X, y) or (X, y, weight), or frames, and give target= the "
-        "name of a column."
+        f"A chunk is {type(chunk).__name__}. Yield tuples (X, y) or (X, y, weight), or yield frames and set target "
+        "to the name of a column."
     )

@@ -5,7 +5,7 @@
     StoredEngine   the native engine, with few trees at a time to bound memory
 
 `writer.py` makes stores. A store is one file, `codes.weald` in its folder: the container of model files, with a digest
-of its contents. Damaged or foreign files are refused.
+of its contents. A damaged or foreign file raises an error.
 """
 
 import dataclasses
@@ -47,7 +47,7 @@ CodedColumn = tuple[IntArray, FloatArray, FloatArray, bool]
 
 @dataclass(frozen=True)
 class About:
-    """Metadata of a store: of the table, and of how the store was made."""
+    """Metadata of a store: the table, and the options of the store."""
 
     schema: Schema
     classes: Array | None  # None: regression
@@ -57,30 +57,30 @@ class About:
     max_bins: int  # 0: every value is a code
     missing: str
     categorical_features: object
-    source: object  # where the rows came from, as far as that is known
+    source: object  # where the rows came from, if known
     prints: list[list[int]]  # of each chunk: rows and a checksum
-    keep_values: bool = False  # beside codes that hold several
+    keep_values: bool = False  # keep values beside codes that cover several
     values: int | None = None  # fingerprint of the values; None: unknown, as in stores of earlier versions
 
 
-SAME = ("max_bins", "missing", "categorical_features", "source", "keep_values")  # in stores that are made in one way
+SAME = ("max_bins", "missing", "categorical_features", "source", "keep_values")  # the options of a store
 
 
 class CodeStore(TableSource):
-    """A table on disk, as codes. `weald.codes` makes it; fit estimators to it: `model.fit(store)`.
+    """A table on disk, as codes. Made by `weald.codes`; fit estimators to it: `model.fit(store)`.
 
     Attributes
     ----------
     path : pathlib.Path
-        Its file.
+        Path of the file.
     n_rows, n_features : int
     classes : array or None
-        Labels of the classes; None: the target is numbers.
+        Class labels; None: a numeric target (regression).
     feature_names : list of str, or None
     max_bins : int or None
-        The value it was made with; estimators must have the same.
+        `max_bins` of the store; estimators must have the same value.
     n_bytes : int
-        Length of its file.
+        Length of the file.
     """
 
     def __init__(self, path: Path, about: About, arrays: dict[str, Array], mapped: mmap.mmap) -> None:
@@ -100,7 +100,7 @@ class CodeStore(TableSource):
         return f"<code store: {self.n_rows:,} rows, {self.n_features} features, {kind}, {self.n_bytes:,} bytes>"
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
-        """Refuse to be used as a table of values."""
+        """Raise an error: a store cannot be used as a table of values."""
         raise DataTypeError(
             "A code store can be used to fit trees and forests, and by methods that need their training data. Give a "
             "table for everything else; predict_chunks accepts one that is larger than memory."
@@ -123,7 +123,7 @@ class CodeStore(TableSource):
 
     @property
     def classes(self) -> Array | None:
-        """Labels of the classes; None: the target is numbers."""
+        """Class labels; None: a numeric target."""
         return self._about.classes
 
     @property
@@ -134,7 +134,7 @@ class CodeStore(TableSource):
 
     @property
     def max_bins(self) -> int | None:
-        """The value it was made with; None: every distinct value has a code."""
+        """`max_bins` of the store; None: every distinct value has a code."""
         return self._about.max_bins or None
 
     @property
@@ -168,24 +168,24 @@ class CodeStore(TableSource):
         return Reading(table, about.classes, None)
 
     def _check_rows(self) -> None:
-        """Refuse invalid targets, weights and positions; the core checks the codes."""
+        """Check targets, weights and positions; the core checks the codes."""
         about, weight, n_rows = self._about, self.weight, self.n_rows
         try:
             require(0 < n_rows < 2**31, f"It has {n_rows} rows.")
             require(about.classes is not None or np.isfinite(self.target).all(), "A target is not finite.")
             require(
                 weight is None or (weight.min() > 0 and weight.max() < np.inf),
-                "A weight is not above 0, or not finite.",
+                "A weight is not positive and finite.",
             )
             is_there = np.zeros(n_rows, dtype=bool)
             is_there[self.positions[self.positions < n_rows]] = True
-            require(is_there.all(), "Its ranks are not those of the rows.")
-            require((about.whole, about.size) == measure(weight, n_rows), "Weights are not what it says of them.")
+            require(is_there.all(), "Its ranks do not match the rows.")
+            require((about.whole, about.size) == measure(weight, n_rows), "Its weights contradict its metadata.")
         except FormatError as error:
             raise _refused(self.path, error) from None
 
     def _refuse(self, model: Any, data: TrainingArguments) -> None:
-        """Refuse arguments and parameters that do not match the store."""
+        """Raise an error if arguments or parameters do not match the store."""
         about = self._about
         if data.y is not None or data.sample_weight is not None:
             raise DataError("The store contains the target and the weights. Give only the store: model.fit(store).")
@@ -199,7 +199,7 @@ class CodeStore(TableSource):
         if bins != about.max_bins:
             raise ParameterError(
                 f"max_bins={model.max_bins}, but the store was made with max_bins={self.max_bins}. Give the estimator "
-                "the same."
+                "same value."
             )
         rules = rules_of(model)
         for name in ("missing", "categorical_features"):
@@ -247,9 +247,9 @@ def _listed(value: object) -> object:
 class Values:
     """The values of a stored table, read on access, some rows at a time, eight bytes per cell.
 
-    If a code covers several values, the store may have kept them. Otherwise each value is replaced by the smallest
-    value of its code: then an out-of-bag row may go to the other side in a node whose rows do not have the code, since
-    the threshold is somewhere between its neighbors.
+    If a code covers several values, the store may have kept them. Otherwise each value is replaced by the minimum of
+    its code. Then an out-of-bag row may go to the other side at a node whose rows do not have the code, because the
+    threshold lies between the neighboring codes.
     """
 
     def __init__(self, store: CodeStore) -> None:
@@ -262,8 +262,8 @@ class Values:
         room = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
         if n_bytes > room:
             raise DataError(
-                f"The values of all rows are needed for this, {n_bytes:,} bytes, more than half of the memory. Give a "
-                "table of some of the rows instead."
+                f"The values of all rows are needed here, {n_bytes:,} bytes, which is more than half of the memory. "
+                "Give a table with some of the rows instead."
             )
         self._warn()
         X = np.empty(self.shape, dtype, order="F")
@@ -272,9 +272,9 @@ class Values:
         return X
 
     def blocks(self) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
-        """Read some rows at a time: their numbers, their ranks, and their values.
+        """Yield blocks of rows: their numbers, their ranks and their values.
 
-        They come in rank order, as on disk, each time in the same buffer: allocating memory takes longer than reading.
+        Blocks come in rank order, as on disk, in one buffer: allocating memory takes longer than reading.
         """
         self._warn()
         n_rows = min(self.shape[0], max(1, CELLS_AT_ONCE // self.shape[1]))
@@ -301,9 +301,9 @@ class Values:
         if n_cut and not self._has_warned:
             self._has_warned = True
             warn(
-                f"The store has codes for several values in {n_cut} of {self.shape[1]} features, and no values. "
-                "Out-of-bag estimates take the smallest value of each code, so they differ a little from those of a "
-                "fit to the values. The forest does not. Make the store with keep_values=True to have the same."
+                f"The codes of {n_cut} of {self.shape[1]} features cover several values, and the store has not kept "
+                "the values. Out-of-bag estimates use the minimum of each code, so they differ slightly from those of "
+                "a fit to the values. The forest is the same. To avoid this, make the store with keep_values=True."
             )
 
 
@@ -320,9 +320,9 @@ class StoredTable(Table):
 
 
 class StoredEngine(NativeEngine):
-    """The native engine; for long tables it grows few trees at a time, each on all threads.
+    """The native engine; for large tables it grows few trees at a time, each on all threads.
 
-    Pages of codes that were read count as memory of the process, so they are released when there are many.
+    Resident pages of codes count as memory of the process, so they are released when they are many.
     """
 
     def __init__(self, store: CodeStore) -> None:
@@ -338,7 +338,7 @@ class StoredEngine(NativeEngine):
     def code(
         self, table: Table, max_bins: int, n_threads: int = 1, watch: Watch | None = None, n_trees: int = 0
     ) -> Codes:
-        """Take the codes of the store."""
+        """Return the codes of the store."""
         return self._store.map_codes(self.core, table, n_threads)
 
     def grow(
@@ -383,9 +383,9 @@ class StoredEngine(NativeEngine):
     ) -> OutOfBagVotes:
         """Sum the predictions of the trees for their out-of-bag rows, some rows at a time.
 
-        Bags are drawn for all rows, so there are few trees at a time, too: those whose bags are drawn together.
+        Bags are drawn for all rows, so trees are processed in groups whose bags are drawn together.
         """
-        if not isinstance(X, Values):  # other versions of the rows, in memory
+        if not isinstance(X, Values):  # rows given in memory
             return super().sum_votes_out_of_bag(codes, growth, forest, X, voting, n_threads, watch, start, room)
         width = (forest.n_classes,) if forest.task is Task.CLASSIFICATION else ()
         sums = np.zeros((own_codes(codes).n_rows, *width)) if start is None else start.sums.copy()
@@ -414,7 +414,7 @@ def load_store(folder: str | os.PathLike[str], *, check: bool = True) -> CodeSto
     """Open a store; see `weald.codes.load`."""
     path = Path(folder) / FILE
     if not path.is_file():
-        unfinished = " It was begun there, but not finished: make it again, and it goes on." * _is_begun(Path(folder))
+        unfinished = " It has an unfinished one; the same call that began it continues it." * _is_begun(Path(folder))
         raise FileNotFoundError(f"{folder} has no code store ({FILE}).{unfinished}")
     try:
         return _read(path, check=check)
@@ -438,12 +438,12 @@ def _read(path: Path, *, check: bool) -> CodeStore:
     texts = contents.metadata
     require("weald.codes" in texts, "It is a .weald file, but holds a model. Open it with weald.load.")
     found = texts["weald.codes"]
-    require(found == FORMAT, f"Its format is {found!r}, which this version does not know. Install a later one.")
+    require(found == FORMAT, f"Its format {found!r} is unknown to this version of weald. Install a later version.")
     notes = container.parse_json(texts.get("weald.notes", ""))
     arrays = contents.arrays
     reader = Reader({name: a for name, a in arrays.items() if name.startswith("meta.")}, RECORDS)
     about = reader.read(notes.get("about"))
-    require(isinstance(about, About), "It does not say what it holds.")
+    require(isinstance(about, About), "It has no valid metadata.")
     n_features = len(about.schema.categories)
     names = {f"{kind}.{f}" for kind in ("codes", "lows", "highs") for f in range(n_features)}
     mine = {name: a for name, a in arrays.items() if not name.startswith("meta.")}
@@ -459,14 +459,14 @@ def _check_about(about: About) -> None:
     """Check that the metadata are consistent."""
     schema, classes = about.schema, about.classes
     n_features = len(schema.categories)
-    require(n_features > 0 and (schema.names is None or len(schema.names) == n_features), "Names of features differ.")
+    require(n_features > 0 and (schema.names is None or len(schema.names) == n_features), "Feature names differ.")
     labels = [classes, *(None if c is None else c.labels for c in schema.categories)]
-    require(all(array is None or array.ndim == 1 for array in labels), "Labels are not in a row.")
-    require(classes is None or 0 < len(classes) < 2**31, "There are no classes.")
-    require(0 <= about.fingerprint < 2**64, "The fingerprint of its rows is none.")
+    require(all(array is None or array.ndim == 1 for array in labels), "Its labels are not one-dimensional.")
+    require(classes is None or 0 < len(classes) < 2**31, "Its number of classes is invalid.")
+    require(0 <= about.fingerprint < 2**64, "Its fingerprint is invalid.")
     listed = _listed(about.categorical_features)
     flat = not isinstance(listed, list) or not any(isinstance(item, list | tuple | np.ndarray) for item in listed)
-    require(flat and not isinstance(about.source, np.ndarray), "It does not say how it was made.")
+    require(flat and not isinstance(about.source, np.ndarray), "Its options are invalid.")
 
 
 def _check_arrays(about: About, arrays: dict[str, Array], n_features: int) -> None:
@@ -484,22 +484,22 @@ def _check_arrays(about: About, arrays: dict[str, Array], n_features: int) -> No
             kinds[f"values.{f}"] = ({"<f4", "<f8"}, n_rows)
     for name, (types, length) in kinds.items():
         array = arrays[name]
-        require(array.dtype.str in types and array.shape == (length,), f"Array {name!r} is not what it should be.")
+        require(array.dtype.str in types and array.shape == (length,), f"Array {name!r} has a wrong type or shape.")
     for f, categories in enumerate(about.schema.categories):
         _check_values(f, categories, *(arrays[f"{kind}.{f}"] for kind in ("codes", "lows", "highs")))
         is_kept = f"values.{f}" in arrays
-        require(not is_kept or categories is None, f"Feature {f} has categories, but values were kept of it.")
+        require(not is_kept or categories is None, f"Feature {f} is categorical, but has kept values.")
 
 
 def _check_values(f: int, categories: Categories | None, codes: IntArray, lows: FloatArray, highs: FloatArray) -> None:
     """Check that the values of codes are ascending, and that those of categories are their codes."""
     ascend = bool((lows <= highs).all() and (highs[:-1] < lows[1:]).all())
     require(
-        ascend and len(lows) <= np.iinfo(codes.dtype).max, f"The values of feature {f} do not ascend with its codes."
+        ascend and len(lows) <= np.iinfo(codes.dtype).max, f"The values of feature {f} do not increase with its codes."
     )
     if categories is not None and len(lows):
         proper = lows[0] >= 0 and highs[-1] < len(categories.labels) and (lows == np.floor(lows)).all()
-        require(proper and np.array_equal(lows, highs), f"The codes of feature {f} are not those of its categories.")
+        require(proper and np.array_equal(lows, highs), f"The codes of feature {f} do not match its categories.")
 
 
 RECORDS: dict[str, type] = {kind.__name__: kind for kind in (About, Categories, Schema)}

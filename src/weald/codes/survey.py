@@ -1,11 +1,11 @@
-"""The first look at a table that comes in chunks: what its columns hold, and how their values become codes.
+"""The first pass over a table in chunks: the contents of its columns, and how their values become codes.
 
     SampledRows   the rows of lowest hashes so far, from which columns of many values are cut
-    Survey        labels, distinct values and sample so far; each chunk adds to it
-    cuts          a survey of all chunks -> Cuts
+    Survey        labels, distinct values and sample so far; updated by each chunk
+    cuts          the survey of all chunks -> Cuts
 
-Hashes are made of the numbers of classes and categories, which only the last chunk settles. So the survey uses the
-numbers that it knows so far. When a later chunk changes them, the chunks before it have to be looked at again.
+Hashes are made from the numbers of classes and categories, which are final only after the last chunk. The survey uses
+the numbers known so far. If a later chunk changes them, the chunks before it are sampled again.
 """
 
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ from weald.engines.native import NativeEngine
 
 @dataclass(frozen=True)
 class SampledRows:
-    """Rows with the lowest hashes; equal ones are counted."""
+    """The rows with the lowest hashes; equal rows are counted."""
 
     hashes: Hashes  # ascending
     rows: FloatArray  # rows x features
@@ -32,11 +32,11 @@ class SampledRows:
 
     @classmethod
     def nothing(cls, n_features: int) -> "SampledRows":
-        """Begin with no rows."""
+        """Return a sample without rows."""
         return cls(np.empty(0, np.uint64), np.empty((0, n_features)), np.empty(0), np.empty(0, np.int64))
 
     def add(self, table: Table) -> "SampledRows":
-        """Add the rows of a chunk, as far as they are low enough."""
+        """Add the rows of a chunk whose hashes are low enough."""
         hashes = hash_values(table)
         low = np.flatnonzero(hashes <= self._highest())
         weight = np.ones(len(low)) if table.weight is None else table.weight[low]
@@ -50,12 +50,12 @@ class SampledRows:
         return both._shortened()
 
     def _highest(self) -> np.uint64:
-        """Find the hash above which no row can be among the sampled: there are lower ones enough."""
+        """Find the hash above which no row can be in the sample: there are enough lower ones."""
         enough = int(np.searchsorted(np.cumsum(self.count), SAMPLE_SIZE))
         return self.hashes[enough] if enough < len(self.hashes) else np.uint64(2**64 - 1)
 
     def _shortened(self) -> "SampledRows":
-        """Count equal rows together, and leave out those that are too high."""
+        """Merge equal rows into counts, and drop those whose hashes are too high."""
         order = np.lexsort((self.weight, self.hashes))
         hashes, rows, weight, count = self.hashes[order], self.rows[order], self.weight[order], self.count[order]
         is_copy = (hashes[1:] == hashes[:-1]) & (weight[1:] == weight[:-1])
@@ -67,7 +67,7 @@ class SampledRows:
         return SampledRows(found.hashes[low], found.rows[low], found.weight[low], found.count[low])
 
     def take(self, labels: Labels) -> tuple[FloatArray, Hashes]:
-        """Choose the sample of the contract: rows, and what all copies of each weigh together."""
+        """Choose the sample that the contract defines: rows, and the total weight of the copies of each."""
         weight = self.weight if labels.is_weighted else None
         lengths = labels.lengths(weight, len(self.hashes)) * self.count.astype(np.uint64)
         if labels.size <= SAMPLE_SIZE or not len(self.hashes):
@@ -80,17 +80,17 @@ class SampledRows:
 
 @dataclass(frozen=True)
 class Survey:
-    """What is known of the chunks so far."""
+    """The survey of the chunks so far."""
 
     max_bins: int
     labels: Labels | None = None
-    distinct: tuple[FloatArray | None, ...] = ()  # by feature; None: more than there may be codes
-    sampled: SampledRows | None = None  # None: nothing is cut
-    absent: Labels | None = None  # classes of the first chunks, as long as no row of them counts
-    again: int = 0  # chunks before this one were sampled by other numbers
+    distinct: tuple[FloatArray | None, ...] = ()  # by feature; None: more than `max_bins`
+    sampled: SampledRows | None = None  # None: no column is cut
+    absent: Labels | None = None  # classes of the first chunks, while no row has weight
+    again: int = 0  # chunks before this one were sampled with outdated numbers
 
     def add(self, number: int, table: Table, classes: Array | None, schema: Schema) -> "Survey":
-        """Look at the next chunk, which was read by itself."""
+        """Add the next chunk, which was read by itself."""
         own = labels_of(table, classes, schema)
         before, names = [self.labels, self.absent], ["chunks before"] * 2
         labels = merge_part_labels([*before, own], [*names, f"chunk {number}"])
@@ -108,7 +108,7 @@ class Survey:
         return replace(survey, sampled=sampled.add(renumber(table, classes, schema, labels)), again=again)
 
     def add_classes(self, number: int, classes: Labels | None) -> "Survey":
-        """Look at the next chunk, none of whose rows counts."""
+        """Add the classes of the next chunk, whose rows have zero weight."""
         if classes is None:
             return self
         if self.labels is None:
@@ -122,7 +122,7 @@ class Survey:
         return replace(survey, sampled=nothing, again=number)
 
     def sample_again(self, table: Table, classes: Array | None, schema: Schema) -> "Survey":
-        """Sample a chunk that was sampled by other numbers."""
+        """Sample again a chunk that was sampled with outdated numbers."""
         assert self.labels is not None and self.sampled is not None  # noqa: S101, PT018  (for the type checker)
         return replace(self, sampled=self.sampled.add(renumber(table, classes, schema, self.labels)))
 
@@ -133,7 +133,7 @@ class Survey:
         return None if here is None else few_values(np.union1d(known, here.astype(np.float64)), self.max_bins)
 
     def cuts(self) -> Cuts:
-        """Settle how values become codes."""
+        """Return how values become codes."""
         assert self.labels is not None  # noqa: S101  (for the type checker: there was a chunk)
         starts: list[FloatArray] = []
         many = frozenset(f for f, values in enumerate(self.distinct) if values is None)
@@ -153,7 +153,7 @@ class Survey:
 
 
 def _keeps_numbers(before: Labels, after: Labels) -> bool:
-    """Say whether all classes and categories that were known keep their numbers."""
+    """Return whether all known classes and categories keep their numbers."""
     pairs = [
         (None if c is None else c.labels, None if d is None else d.labels)
         for c, d in zip(before.schema.categories, after.schema.categories, strict=True)
@@ -163,7 +163,7 @@ def _keeps_numbers(before: Labels, after: Labels) -> bool:
 
 
 def _distinct_values(column: Array, max_bins: int) -> FloatArray | None:
-    """Find the distinct values of a column; None: more than there may be codes. The first rows often show that."""
+    """Find the distinct values of a column; None: more than `max_bins`, which the first rows often show."""
     for n_rows in ([2 * max_bins] if 0 < 2 * max_bins < len(column) else []) + [len(column)]:
         values = column[:n_rows]
         found = np.unique(values[~np.isnan(values)] + values.dtype.type(0))  # -0.0 becomes 0.0

@@ -1,16 +1,16 @@
-"""Making a code store from chunks of a table: a first look at all chunks, then their codes, then ranks.
+"""Making a code store from chunks of a table: survey all chunks, then code them, then rank the rows.
 
-    StoreRules   how the rows are to be read and coded
-    make         chunks -> a store on the disk
+    StoreRules   how to read and code the rows
+    make         chunks -> a store on disk
 
-    scan     each chunk in turn -> what the columns hold (`survey.py`)
-    code     each chunk in turn -> files of codes, row by row of the table
-    rank     these -> the rank of each row
-    order    column by column -> files of codes by rank
-    close    all of it -> one file with digests; what was left from the making is deleted
+    scan     each chunk -> contents of the columns (`survey.py`)
+    code     each chunk -> files of codes in row order
+    rank     the codes -> the rank of each row
+    order    each column -> files of codes in rank order
+    close    all files -> one file with digests; temporary files are deleted
 
-What is done so far is written down every few seconds, beside the store in `making/`. A process that is killed loses no
-more than that: called again with the same chunks, `make` goes on. A checksum of each chunk makes sure that they are the
+Progress is saved every few seconds in `making/`, beside the store. If the process is killed, only the work since the
+last save is lost: the same call of `make` continues there. A checksum of each chunk verifies that the chunks are the
 same.
 """
 
@@ -47,29 +47,29 @@ from weald.io import container
 from weald.io.atomic import write_file
 from weald.io.values import Reader, Writer
 
-SAVE_EVERY = 10.0  # seconds between two notes of what is done
-ROWS_AT_ONCE = 1 << 20  # that are put in order at a time
+SAVE_EVERY = 10.0  # seconds between saves of the progress
+ROWS_AT_ONCE = 1 << 20  # rows sorted at a time
 MAKING = "making"
-BY_ROW = "row-"  # before the names of columns that are not in the order of ranks yet
+BY_ROW = "row-"  # prefix of the names of columns in row order
 
-Chunks = Callable[[int], Iterable[Part]]  # from a chunk on
+Chunks = Callable[[int], Iterable[Part]]  # starting at a given chunk
 ReadAlone = tuple[Table, "Array | None", Schema]
 
 
 @dataclass(frozen=True)
 class StoreRules:
-    """How the rows of a store are to be read and coded."""
+    """How to read and code the rows of a store."""
 
     model: TreeModel  # reads the chunks, as a fit would
     max_bins: int
-    source: object = None  # what can be said beforehand of where the rows come from
-    n_rows: int | None = None  # if known beforehand
+    source: object = None  # description of the source, if there is one
+    n_rows: int | None = None  # if known in advance
     n_threads: int = 1
     verbose: int = 0
     keep_values: bool = False  # of columns that are cut
 
     def about(self, prints: list[list[int]]) -> About:
-        """Say what is known before anything is read."""
+        """Return the metadata that are known before anything is read."""
         nothing = Schema(None, ())
         rules = (self.model.missing, self.model.categorical_features)
         return About(nothing, None, True, 0, 0, self.max_bins, *rules, self.source, prints, self.keep_values)
@@ -77,18 +77,18 @@ class StoreRules:
 
 @dataclass(frozen=True)
 class CodedChunk:
-    """The codes of a chunk, column by column, and the rest of its rows."""
+    """The codes of a chunk by column, and its target and weights."""
 
-    values: Array  # by row, as they were
+    values: Array  # by row, unchanged
     columns: list[Array]
-    extremes: dict[int, tuple[FloatArray, FloatArray]]  # of codes that hold several values: smallest; largest here
+    extremes: dict[int, tuple[FloatArray, FloatArray]]  # of codes that cover several values: min and max in this chunk
     target: Array
     weight: FloatArray | None
-    value_print: int  # what its rows contribute to the fingerprint of the values
+    value_print: int  # the part of its rows in the fingerprint of the values
 
 
 def code_chunk(table: Table, cuts: Cuts, labels: Labels, n_threads: int) -> CodedChunk:
-    """Replace the values of a chunk by codes, columns side by side."""
+    """Replace the values of a chunk by codes, one column per thread."""
     engine = NativeEngine()
 
     def code(f: int) -> tuple[Array, tuple[FloatArray, FloatArray] | None]:
@@ -107,19 +107,19 @@ def code_chunk(table: Table, cuts: Cuts, labels: Labels, n_threads: int) -> Code
 
 @dataclass(frozen=True)
 class Progressed:
-    """How far the making has come: what is written down."""
+    """Saved progress of making a store."""
 
     survey: Survey
     n_looked: int = 0  # chunks
     prints: tuple[tuple[int, int], ...] = ()  # of each chunk: rows and checksum
     is_looked: bool = False
-    is_narrow: bool = True  # all values are floats of four bytes
+    is_narrow: bool = True  # all values are float32
     n_again: int = 0  # chunks that were sampled again
     n_coded: int = 0  # chunks
     n_rows: int = 0  # coded
-    lows: tuple[FloatArray, ...] = ()  # of columns that are cut, by code, so far
+    lows: tuple[FloatArray, ...] = ()  # of columns that are cut: min and max of each code so far
     highs: tuple[FloatArray, ...] = ()
-    values: int | None = None  # fingerprint of the values that are coded; None: unknown
+    values: int | None = None  # fingerprint of the values coded so far; None: unknown
 
 
 RECORDS: dict[str, type] = {
@@ -128,7 +128,7 @@ RECORDS: dict[str, type] = {
 
 
 def make(folder: Path, chunks: Chunks, recipe: StoreRules) -> CodeStore:
-    """Make a store, or go on where the making of it was left."""
+    """Make a store, or continue an interrupted call."""
     if (folder / FILE).exists():
         return _open_finished(folder, chunks, recipe)
     making = StoreWriter(folder, chunks, recipe)
@@ -142,21 +142,21 @@ def make(folder: Path, chunks: Chunks, recipe: StoreRules) -> CodeStore:
 
 
 def _open_finished(folder: Path, chunks: Chunks, recipe: StoreRules) -> CodeStore:
-    """Open a store that was finished before, if it is of the same rows."""
+    """Open a finished store if it was made from the same rows."""
     store = load_store(folder)
     shutil.rmtree(folder / MAKING, ignore_errors=True)
     first = next(iter(chunks(0)), None)
     prints = [] if first is None else [list(_print_of(_read_alone(recipe.model, first)))]
     if not store.is_of(recipe.about(prints)):
         raise FormatError(
-            f"{folder} holds a store of other rows, or one that was made in another way. Give another folder, or "
-            f"delete {folder / FILE}."
+            f"{folder} holds a store of other rows, or one made with other options. Give another folder, or delete "
+            f"{folder / FILE}."
         )
     return store
 
 
 class StoreWriter:
-    """A store in the making."""
+    """Makes a store step by step."""
 
     def __init__(self, folder: Path, chunks: Chunks, recipe: StoreRules) -> None:
         self.folder, self.making, self.chunks, self.recipe = folder, folder / MAKING, chunks, recipe
@@ -169,14 +169,14 @@ class StoreWriter:
     @property
     def labels(self) -> Labels:
         """The labels of all rows."""
-        assert self.done.survey.labels is not None  # noqa: S101  (for the type checker: all chunks were looked at)
+        assert self.done.survey.labels is not None  # noqa: S101  (for the type checker: all chunks were surveyed)
         return self.done.survey.labels
 
     def _about(self) -> About:
         return self.recipe.about([])
 
     def _load(self) -> Progressed:
-        """Read how far it has come."""
+        """Read the saved progress."""
         path = self.making / "notes.weald"
         if not path.exists():
             return Progressed(Survey(self.recipe.max_bins))
@@ -186,14 +186,14 @@ class StoreWriter:
         about, done = reader.read(written["about"]), reader.read(written["done"])
         if any(getattr(about, name) != getattr(self._about(), name) for name in SAME):
             raise FormatError(
-                f"A store of other rows, or made in another way, was begun in {self.folder}. Give another folder, or "
-                f"delete {self.making}."
+                f"{self.folder} holds an unfinished store of other rows, or one with other options. Give another "
+                f"folder, or delete {self.making}."
             )
         found: Progressed = done
         return found
 
     def save(self, *, now: bool = False) -> None:
-        """Write down how far it has come, if it is time to."""
+        """Save the progress, unless the last save was a moment ago."""
         if not now and time.monotonic() - self.saved_at < SAVE_EVERY:
             return
         writer = Writer()
@@ -202,13 +202,13 @@ class StoreWriter:
         self.saved_at = time.monotonic()
 
     def _read(self, number: int, part: Part) -> ReadAlone | None:
-        """Read a chunk by itself, and make sure that it is the one that was looked at; None: it is empty."""
+        """Read a chunk and check that it is the one of the first pass; None: it is empty."""
         alone = _read_alone(self.recipe.model, part)
         print_of = _print_of(alone)
         if number < len(self.done.prints) and self.done.prints[number] != print_of:
             raise DataError(
-                f"Chunk {number} is not the same as when it was looked at before. The chunks must be the same each "
-                f"time, in the same order; if they have changed, delete {self.making} and begin anew."
+                f"Chunk {number} differs from the chunk read in the first pass. Give the same chunks in the same order "
+                f"in each pass; if they have changed, delete {self.making} and start again."
             )
         if number == len(self.done.prints):
             self.done = replace(self.done, prints=(*self.done.prints, print_of))
@@ -220,7 +220,7 @@ class StoreWriter:
     def _each(
         self, words: str, begin: int, end: int | None, n_rows: int | None
     ) -> Iterator[tuple[int, ReadAlone | None, Part]]:
-        """Read chunks begin, begin + 1 ..., and show it."""
+        """Read chunks begin, begin + 1 ... and show progress."""
         watch = self._show(words, n_rows)
         n_done = sum(n for n, _ in self.done.prints[:begin])
         try:
@@ -237,10 +237,10 @@ class StoreWriter:
     # ------------------------------------------------------------------------------------------------- steps
 
     def scan(self) -> None:
-        """Find what the columns hold."""
+        """Find the contents of the columns."""
         if self.done.is_looked:
             return
-        for number, alone, part in self._each("looked at", self.done.n_looked, None, self.recipe.n_rows):
+        for number, alone, part in self._each("surveyed", self.done.n_looked, None, self.recipe.n_rows):
             if alone is None:
                 classes = read_classes(self.recipe.model, part)
                 self.done = replace(self.done, survey=self.done.survey.add_classes(number, classes))
@@ -255,19 +255,19 @@ class StoreWriter:
         self.save(now=True)
 
     def scan_again(self) -> None:
-        """Sample the chunks again whose classes or categories had other numbers then."""
+        """Sample the chunks again in which classes or categories had other numbers."""
         again = self.done.survey.again
         if self.done.n_again >= again:
             return
         n_rows = sum(n for n, _ in self.done.prints[:again])
-        for number, alone, _ in self._each("looked at again", self.done.n_again, again, n_rows):
+        for number, alone, _ in self._each("sampled again", self.done.n_again, again, n_rows):
             survey = self.done.survey if alone is None else self.done.survey.sample_again(*alone)
             self.done = replace(self.done, survey=survey, n_again=number + 1)
             self.save()
         self.save(now=True)
 
     def code(self) -> Cuts:
-        """Replace values by codes, and write them to a file for each column."""
+        """Replace values by codes, and write them to one file per column."""
         cuts, n_chunks = self.done.survey.cuts(), len(self.done.prints)
         if not self.done.lows:
             sizes = [len(cuts.starts[f]) for f in sorted(cuts.many)]
@@ -285,20 +285,20 @@ class StoreWriter:
                     self.save(now=True)
         if self.done.n_coded != n_chunks or self.done.n_rows != self.labels.n_rows:
             raise DataError(
-                f"There were {n_chunks} chunks when they were looked at, but {self.done.n_coded} when they were coded. "
-                "They must be the same each time."
+                f"There were {n_chunks} chunks in the first pass, but {self.done.n_coded} in the second. Give the same "
+                "chunks in each pass."
             )
         return cuts
 
     def _types(self, cuts: Cuts) -> dict[str, npt.DTypeLike]:
-        """Find the types of all that is written down of each row."""
+        """Return the types of the arrays stored for each row."""
         types = {BY_ROW + name: dtype for name, dtype in self._column_types(cuts).items()}
         return (
             types | {"target": target_type(self.labels)} | ({"weight": np.float64} if self.labels.is_weighted else {})
         )
 
     def _column_types(self, cuts: Cuts) -> dict[str, npt.DTypeLike]:
-        """Find those of what is put in the order of ranks: codes, and values that are kept."""
+        """Return the types of the arrays in rank order: codes, and kept values."""
         codes: dict[str, npt.DTypeLike] = {f"codes.{f}": dtype for f, dtype in enumerate(code_types(cuts))}
         kept = sorted(cuts.many) if self.recipe.keep_values else []
         return codes | dict.fromkeys((f"values.{f}" for f in kept), np.float32 if self.done.is_narrow else np.float64)
@@ -312,12 +312,12 @@ class StoreWriter:
         lows = (np.minimum(known, part.extremes[f][0]) for f, known in zip(many, self.done.lows, strict=True))
         highs = (np.maximum(known, part.extremes[f][1]) for f, known in zip(many, self.done.highs, strict=True))
         n_rows = self.done.n_rows + len(part.target)
-        before = 0 if self.done.n_rows == 0 else self.done.values  # notes of earlier versions do not have it
+        before = 0 if self.done.n_rows == 0 else self.done.values  # progress saved by earlier versions lacks it
         values = None if before is None else (before + part.value_print) % 2**64
         self.done = replace(self.done, lows=tuple(lows), highs=tuple(highs), n_rows=n_rows, values=values)
 
     def columns(self, cuts: Cuts) -> list[tuple[FloatArray, FloatArray]]:
-        """The smallest and the largest value of each code, by feature."""
+        """The minimum and maximum of each code, by feature."""
         many = sorted(cuts.many)
         of_cut = {f: (self.done.lows[i], self.done.highs[i]) for i, f in enumerate(many)}
         return [of_cut.get(f, (starts, starts)) for f, starts in enumerate(cuts.starts)]
@@ -346,8 +346,8 @@ class StoreWriter:
         return positions, int(fingerprint)
 
     def order(self, cuts: Cuts, positions: npt.NDArray[np.uint32]) -> None:
-        """Put the codes of each column, and the values that are kept, in the order of ranks."""
-        watch = self._show("in order", self.labels.n_rows)
+        """Sort the codes of each column, and the kept values, by rank."""
+        watch = self._show("sorted", self.labels.n_rows)
         types = self._column_types(cuts)
         for n_done, (name, dtype) in enumerate(types.items(), 1):
             path = self.making / name
@@ -396,10 +396,10 @@ class StoreWriter:
 
 
 class Files:
-    """The files that codes, targets, weights and values are appended to, row by row of the table."""
+    """Append-only files of codes, targets, weights and values, in row order."""
 
     def __init__(self, folder: Path, types: dict[str, npt.DTypeLike], n_rows: int) -> None:
-        """Open the files; what was written beyond `n_rows` is written again."""
+        """Open the files; rows beyond `n_rows` are overwritten."""
         self.types = types
         self.files: dict[str, BinaryIO] = {}
         for name, dtype in self.types.items():
@@ -425,7 +425,7 @@ class Files:
             file.write(column.data)
 
     def flush(self) -> None:
-        """See to it that all is on the disk."""
+        """Flush all files to disk."""
         for file in self.files.values():
             file.flush()
             os.fsync(file.fileno())
@@ -443,7 +443,7 @@ def code_types(cuts: Cuts) -> list[npt.DTypeLike]:
 
 
 def target_type(labels: Labels) -> npt.DTypeLike:
-    """Find the type of the target: as few bytes as classes need, or doubles."""
+    """Return the type of the target: the smallest integer type that holds the classes, or double."""
     n = labels.n_classes
     return np.float64 if labels.classes is None else np.uint8 if n <= 0x100 else np.uint16 if n <= 0x10000 else np.int32
 
@@ -453,7 +453,7 @@ def _read_alone(model: TreeModel, part: Part) -> ReadAlone | None:
 
 
 def _print_of(alone: ReadAlone | None) -> tuple[int, int]:
-    """Count the rows of a chunk, and make a checksum of its numbers."""
+    """Count the rows of a chunk, and compute a checksum of its values."""
     if alone is None:
         return 0, 0
     table = alone[0]
@@ -463,10 +463,10 @@ def _print_of(alone: ReadAlone | None) -> tuple[int, int]:
 
 
 def _copied(slices: Iterable[bytes | memoryview]) -> Iterator[memoryview]:
-    """Copy what is mapped to the same place in memory before it is written.
+    """Copy mapped memory to a buffer before it is written.
 
-    Where a write finds that its source has to be read first, Linux goes on in small steps, and keeps the new file in
-    small pages: all who map it later wait four times as long for them.
+    If the source of a write is not in memory yet, Linux writes in small steps and keeps the new file in small pages,
+    which makes later memory maps of it four times as slow.
     """
     room = memoryview(bytearray(container.SLICE))
     for piece in slices:
@@ -475,22 +475,22 @@ def _copied(slices: Iterable[bytes | memoryview]) -> Iterator[memoryview]:
 
 
 class StoreProgress(RowProgress):
-    """Progress in rows of a step."""
+    """Progress of a step, in rows."""
 
     def __init__(self, n_rows: int | None, words: str) -> None:
         super().__init__(n_rows or 0)
         self.words = words
 
     def rows(self, n_done: int) -> None:
-        """Say how many rows are done."""
+        """Report how many rows are done."""
         self.n_done = n_done
         if self.n_trees:
             self(n_done / self.n_trees)
-        else:  # nobody knows how many there are: show it each time their number has doubled
+        else:  # the total is unknown: report whenever the number has doubled
             self(1 - 1 / (1 + n_done.bit_length() / 10) if n_done else 0.0)
 
     def line(self, share: float, seconds: float) -> str:
-        """Word the line."""
+        """Format the progress line."""
         if self.n_trees:
             return f"{super().line(share, seconds)}  {self.words}"
         return f"weald  {self.n_done:,} rows  {seconds:.1f} s  {self.words}"
