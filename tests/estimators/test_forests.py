@@ -273,7 +273,7 @@ def test_the_first_tree_grows_again_from_its_rows(kind, seed):
     np.testing.assert_array_equal(again.tree_.threshold, tree.tree_.threshold)
 
 
-@pytest.mark.parametrize("how", [lambda m: pickle.loads(pickle.dumps(m)), copy.copy, lambda m: m + m[:0:-1]])
+@pytest.mark.parametrize("how", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy, lambda m: m + m[:0:-1]])
 def test_where_the_rows_of_bags_are_is_said(how):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # trees that are there twice

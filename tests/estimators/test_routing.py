@@ -124,18 +124,76 @@ class Counted:
         self.tasks.append("teardown")
 
 
-# Forests, scikit-learn's too, take no callbacks of their own.
-@pytest.mark.filterwarnings("ignore:The estimator RandomForestClassifier does not support callbacks")
-def test_pipelines_and_searches_call_their_callbacks_as_with_scikit_learns_forests():
+@pytest.mark.parametrize("n_estimators", [1, 7, 30])
+def test_a_fit_calls_its_callbacks_for_each_tree(n_estimators):
     pytest.importorskip("sklearn.callback")
-    counted = []
-    for kind in (weald.RandomForestClassifier, sklearn.ensemble.RandomForestClassifier):
-        steps = make_pipeline(StandardScaler(), kind(4, random_state=0))
-        search = GridSearchCV(steps, {"randomforestclassifier__max_depth": [1, 2]}, cv=2)
-        for model in (search, steps):
-            callback = Counted()
-            model.set_callbacks(callback).fit(X, Y)
-            counted.append(sorted(callback.tasks))
-            model.set_callbacks()
-    assert counted[:2] == counted[2:]
-    assert {"setup", "teardown"} < set(counted[0])
+    callback = Counted()
+    forest = weald.RandomForestClassifier(n_estimators, random_state=0).set_callbacks(callback).fit(X, Y)
+    assert callback.tasks == ["setup", "fit", *["tree", "tree"] * n_estimators, "fit", "teardown"]
+    plain = weald.RandomForestClassifier(n_estimators, random_state=0).fit(X, Y)
+    assert forest.forest_.fingerprint() == plain.forest_.fingerprint()
+    assert vars(forest).keys() - vars(plain).keys() == {"_skl_callbacks"}
+    callback.tasks.clear()
+    forest.set_callbacks().fit(X, Y)
+    assert callback.tasks == []
+
+
+def test_a_fit_that_fails_tears_its_callbacks_down():
+    pytest.importorskip("sklearn.callback")
+    callback = Counted()
+    with pytest.raises(ValueError, match="max_depth"):
+        weald.RandomForestClassifier(3, max_depth=-1).set_callbacks(callback).fit(X, Y)
+    assert callback.tasks == ["setup", "fit", "teardown"]
+
+
+class StopsWhenGood(Counted):
+    """Stops a fit once its out-of-bag error is small."""
+
+    def on_fit_task_end(self, estimator, context, *, metadata=None):
+        self.tasks.append(metadata)
+        return context.task_name == "tree" and metadata["n_trees"] >= 20 and metadata["oob_error"] < 0.2
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+def test_a_callback_can_stop_the_growth(engine):
+    pytest.importorskip("sklearn.callback")
+    callback = StopsWhenGood()
+    forest = weald.RandomForestClassifier(100, oob_score=True, random_state=0, n_jobs=2, engine=engine)
+    forest.set_callbacks(callback).fit(X, Y)
+    n_trees = len(forest)
+    assert 0 < n_trees < 100
+    same = weald.RandomForestClassifier(n_trees, oob_score=True, random_state=0).fit(X, Y)
+    assert forest.forest_.fingerprint() == same.forest_.fingerprint()
+    assert forest.oob_error_ == same.oob_error_ < 0.2
+    last = [about for about in callback.tasks if isinstance(about, dict) and "n_trees" in about][-1]
+    assert last == {"n_trees": n_trees, "oob_error": forest.oob_error_}
+
+
+def test_scores_of_the_fitted_forest_are_monitored():
+    callbacks = pytest.importorskip("sklearn.callback")
+    monitor = callbacks.ScoringMonitor(scoring="accuracy")
+    forest = weald.RandomForestClassifier(5, random_state=0).set_callbacks(monitor).fit(X, Y)
+    (found,) = monitor.get_logs().data
+    assert found["accuracy"] == forest.score(X, Y)
+
+
+@pytest.mark.parametrize("kind", [weald.RandomForestClassifier, weald.ExtraTreesRegressor])
+def test_pipelines_and_searches_pass_callbacks_on_to_forests(kind):
+    pytest.importorskip("sklearn.callback")
+    steps = make_pipeline(StandardScaler(), kind(4, random_state=0))
+    search = GridSearchCV(steps, {f"{kind.__name__.lower()}__max_depth": [1, 2]}, cv=2)
+    for model, n_fits in ((steps, 1), (search, 5)):
+        callback = Counted()
+        model.set_callbacks(callback).fit(X, Y)
+        assert callback.tasks.count("tree") == 2 * 4 * n_fits
+        model.set_callbacks()
+
+
+def test_callbacks_are_called_with_checkpoints_warm_starts_and_several_targets(tmp_path):
+    pytest.importorskip("sklearn.callback")
+    callback = Counted()
+    forest = weald.RandomForestClassifier(3, random_state=0, warm_start=True).set_callbacks(callback)
+    forest.fit(X, Y, checkpoint=tmp_path)
+    forest.set_params(n_estimators=5).fit(X, Y)
+    forest.set_params(warm_start=False).fit(X, np.column_stack([Y, Y]))
+    assert [name for name in callback.tasks if name != "tree"] == ["setup", "fit", "fit", "teardown"] * 3

@@ -11,8 +11,8 @@ from sklearn.exceptions import NotFittedError
 
 import weald
 from weald import DecisionTreeRegressor, ExtraTreesRegressor, RandomForestRegressor
+from weald.engines import leaf_targets
 from weald.errors import DataError, ParameterError
-from weald.estimators import leaf_targets
 
 RNG = np.random.default_rng(5)
 N = 300
@@ -161,7 +161,7 @@ def test_collections_of_dask_are_predicted_by_partition():
 
 def test_a_fit_on_a_cluster_says_how_to_keep_targets():
     with pytest.raises(ParameterError, match="attach_targets"):
-        leaf_targets.check(RandomForestRegressor(keep_targets=True), FakeCluster())
+        leaf_targets.require_local(FakeCluster())
 
 
 class FakeCluster:
@@ -180,7 +180,7 @@ def test_numbers_of_threads_and_blocks_do_not_matter(monkeypatch):
     model, X, _, _ = fit("forest")
     expected = model.predict_quantiles(X, LEVELS)
     monkeypatch.setattr("weald.uncertainty.distribution.BLOCK_BYTES", 5000)
-    monkeypatch.setattr("weald.estimators.leaf_targets.BATCH_BYTES", 10000)
+    monkeypatch.setattr("weald.engines.leaf_targets.BATCH_BYTES", 10000)
     for n_jobs in (1, 3):
         again, *_ = fit("forest", n_jobs=n_jobs)
         np.testing.assert_array_equal(again.predict_quantiles(X, LEVELS), expected)

@@ -42,6 +42,7 @@ from weald.engines.native import Errors, curve_of
 from weald.engines.params import Growth
 from weald.engines.progress import Growing
 from weald.engines.threads import count_threads
+from weald.errors import ParameterError
 from weald.forest.forest import Bags, Forest
 
 TASKS_PER_THREAD = 4  # at least: the more, the less is lost with a worker
@@ -179,8 +180,11 @@ class Scheduler:
                     watch.note = f"  out-of-bag error {judged.error:.4g}"
                 if watch:
                     watch(min(n_done / n_trees, 1.0 if judged.is_complete() else 0.99))
-                if listener and i < jobs.n_tasks:
-                    listener(Growing(n_done, n_trees, judged.error))
+                if listener and i < jobs.n_tasks and listener(Growing(n_done, n_trees, judged.error)):
+                    raise ParameterError(
+                        "A callback asked to stop the fit, but a fit on a cluster grows all trees at the same time. "
+                        "Leave the callback out, or fit on one machine."
+                    )
             return joining.forest(), judged.errors
         finally:
             results.close()

@@ -8,7 +8,7 @@ frames of pandas, polars, pyarrow and others. NaN, masked entries and a frame's 
 ordinary values. Categories become codes. Everything else is refused with an error that names it.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
@@ -92,10 +92,6 @@ class Table:
     def in_memory(self) -> "Table":
         """Return the same table with all values in memory; tables on disk are read."""
         return self
-
-    def compute_on_rows(self, ask: "Callable[[Table, Asked], Answer]", asked: "Asked") -> "Answer":
-        """Compute something from the targets and weights where they are: here, or on other machines."""
-        return ask(self, asked)
 
     def __sizeof__(self) -> int:
         """Return the size of the features in bytes, for code that transfers tables."""

@@ -353,7 +353,7 @@ def grow_in_steps(
     n_trees: int,
     n_threads: int,
 ) -> Forest:
-    """Grow the first trees in steps, and call the listener after each."""
+    """Grow the first trees in steps, and call the listener after each; it may end the growth."""
     step = max(n_threads, -(-n_trees // STEPS))
     parts: list[Forest] = []
     votes = None
@@ -361,7 +361,9 @@ def grow_in_steps(
         parts.append(grow(first, min(step, n_trees - first)))
         votes = None if add_votes is None else add_votes(parts[-1], votes)
         n_done = first + parts[-1].n_trees
-        listener(progress.Growing(n_done, n_trees, None if votes is None else float(votes.errors[-1])))
+        error = None if votes is None else float(votes.errors[-1])
+        if listener(progress.Growing(n_done, n_trees, error)):
+            break
     return parts[0].join(*parts[1:])
 
 

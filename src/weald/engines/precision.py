@@ -46,7 +46,8 @@ def warn_of_rounding(table: Table, growth: Growth) -> None:
     """Warn of each numeric target that is rounded noticeably."""
     fixed = _in_fixed_point(table, growth)
     n_draws = None if fixed else growth.n_draws
-    roundings = table.compute_on_rows(find_roundings, n_draws)
+    on_rows = getattr(table, "compute_on_rows", None)  # of tables whose rows are on other machines
+    roundings = find_roundings(table, n_draws) if on_rows is None else on_rows(find_roundings, n_draws)
     for found in roundings:
         advice = ["Remove or clip the outliers", "take logarithms"]
         advice += ["fit a model for this target alone"] if table.targets is not None else []

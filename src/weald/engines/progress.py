@@ -77,7 +77,7 @@ class Growing(NamedTuple):
     error: float | None  # out of bag, so far; None: unknown
 
 
-Listener = Callable[[Growing], None]
+Listener = Callable[[Growing], bool | None]  # True: no more trees are needed
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 

@@ -31,9 +31,11 @@ from weald.engines.interface import Codes, Engine
 from weald.engines.threads import count_threads
 from weald.errors import DataError, ParameterError, shown
 from weald.estimators import metrics
+from weald.estimators.features import features_of
 from weald.estimators.merging import drop_out_of_bag
 from weald.estimators.metrics import Metric
 from weald.estimators.prediction import voting_of
+from weald.estimators.same_data import require_same_data
 from weald.estimators.truncation import TRUNCATING, limits_for
 from weald.forest.forest import Forest
 from weald.forest.path_limits import TreePaths
@@ -116,12 +118,15 @@ class ErrorSurface:
         at = np.unravel_index(self.place(rule), self.errors.shape)
         return {name: of[int(i)] for name, of, i in zip(self.parameters, self.values, at, strict=True)}
 
+    def comparable_errors(self) -> FloatArray:
+        """Return the errors of settings that score as many rows as any other; NaN for the rest."""
+        return np.where(self.fractions < self.fractions.max(), np.nan, self.errors)
+
     def place(self, rule: str = "minimum") -> int:
         """Return the place of the chosen setting in the flattened arrays."""
         if rule not in RULES:
             raise ParameterError(f'rule={shown(rule)} is not allowed. Give "minimum" or "one_standard_error".')
-        leaves = self.leaves.ravel()
-        errors = np.where(self.fractions < self.fractions.max(), np.nan, self.errors).ravel()
+        leaves, errors = self.leaves.ravel(), self.comparable_errors().ravel()
         if np.isnan(errors).all():
             raise DataError("No row is out of bag in any setting, so no error is known. Use more trees.")
         lowest = np.nanmin(errors)
@@ -182,6 +187,17 @@ class RowsToScore:
     ) -> ErrorSurface:
         """Measure the error of the model on these rows for all combinations of values."""
         return measure_surface(self, parameters, values, scoring, verbose)
+
+    def require_unchanged(self) -> None:
+        """Refuse rows that were overwritten since the fit: an array of numbers is not copied."""
+        codes = features_of(self.model).code(self.engine, self.reading)
+        try:
+            require_same_data(self.model.forest_, codes, self.reading)
+        except DataError as error:
+            raise DataError(
+                "X or y was changed in place after the fit, so its rows are no longer the training data. Give the "
+                "original table: forest.out_of_bag(X, y).surface(...)."
+            ) from error
 
     @property
     def size(self) -> int | None:

@@ -11,7 +11,6 @@ A fit works on a copy and changes the estimator only when everything has succeed
 was.
 """
 
-import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -22,13 +21,13 @@ from weald.data.table import Reading, TrainingArguments
 from weald.data.targets import name_of_target
 from weald.data.task import Task
 from weald.data.types import FloatArray
-from weald.engines import params
+from weald.engines import leaf_targets, params
 from weald.engines.choose import open_engine
 from weald.engines.interface import Codes, Engine
 from weald.engines.params import Growth
 from weald.engines.precision import warn_of_rounding
 from weald.errors import DataError, ParameterError, warn
-from weald.estimators import growing, leaf_targets, multi_output, out_of_bag, resampling
+from weald.estimators import growing, multi_output, out_of_bag, resampling
 from weald.estimators.checkpoints import Checkpoint
 from weald.estimators.error_surface import rows_outside_bags
 from weald.estimators.features import Features, features_of
@@ -102,7 +101,8 @@ def fit(model: "TreeModel", data: TrainingArguments, checkpoint: Checkpoint | No
     before = model if getattr(model, "warm_start", False) and is_fitted(model) else None
 
     engine = open_engine(model.engine, data.X)
-    leaf_targets.check(model, engine)
+    if getattr(model, "keep_targets", False):
+        leaf_targets.require_local(engine)
     try:
         if features.needs_seed:
             learned.seed_ = _choose_seed(model, None, before, checkpoint)
@@ -137,7 +137,7 @@ def check(model: "TreeModel") -> None:
 
 def unfitted_copy(model: Model) -> Model:
     """Copy an estimator without what it has learned."""
-    twin = copy.copy(model)
+    twin = object.__new__(type(model))
     twin.__dict__ = {name: value for name, value in vars(model).items() if name not in LEARNED}
     return twin
 
@@ -250,7 +250,7 @@ def train(
     if found is not None:
         found.rows_to_score = rows_outside_bags(learned, engine, codes, reading)
         keep_out_of_bag(learned, found)
-    if leaf_targets.are_wanted(learned):
+    if getattr(learned, "keep_targets", False):
         require_same_data(forest, codes, reading)  # after a warm start
         learned.__dict__["leaf_targets_"] = leaf_targets.collect(
             engine, codes, reading.table, learned.growth_, learned.forest_, grower.n_threads

@@ -17,6 +17,7 @@ from weald.data.table import TrainingArguments
 from weald.data.types import ColumnLike, IntArray, TableLike
 from weald.errors import DataError
 from weald.estimators.base import TreeModel
+from weald.estimators.callbacks import CALLBACKS, CallbackSupportMixin, fit_with_callbacks
 from weald.estimators.checkpoints import Checkpoint
 from weald.estimators.error_surface import rows_outside_bags
 from weald.estimators.fit import estimate_targets_out_of_bag, fit
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from weald.inspection.neighbors import LeafRows, Neighbors
 
 
-class RandomForest(TreeModel):
+class RandomForest(CallbackSupportMixin, TreeModel):
     """A model of many trees."""
 
     n_estimators: int | str
@@ -92,7 +93,11 @@ class RandomForest(TreeModel):
         if sparse.issparse(y):  # scikit-learn's forests raise another class of error than its trees
             raise DataError("sparse multilabel-indicator for y is not supported. Use y.toarray() to make it dense.")
         kept = Checkpoint.read(checkpoint, every, self)
-        fit(self, TrainingArguments(X, y, sample_weight, groups, stratify), kept)
+        data = TrainingArguments(X, y, sample_weight, groups, stratify)
+        if vars(self).keys() & CALLBACKS:
+            fit_with_callbacks(self, data, kept)
+        else:
+            fit(self, data, kept)
         return self
 
     # ------------------------------------------------------------------------------------------------ out of bag
@@ -178,8 +183,8 @@ class RandomForest(TreeModel):
     def estimators_samples_(self) -> list[IntArray]:
         """Rows in the bag of each tree, ascending, each as often as it was drawn.
 
-        Available after a fit to a table in memory, until the forest is pickled, copied, saved or merged: these do not
-        store the order of the training rows. `bags(X, y)` works for every forest.
+        Available after a fit to a table in memory, until the forest is pickled, saved or merged: these do not store
+        the order of the training rows. `bags(X, y)` works for every forest.
 
         Examples
         --------
@@ -197,11 +202,6 @@ class RandomForest(TreeModel):
             )
         of_trees = replace(bags, origins=forests_of(self)[0].origins)
         return [of_trees.rows(tree) for tree in range(len(self))]
-
-    def __getstate__(self) -> dict[str, object]:
-        """Leave the order of the training rows out of pickles and copies."""
-        state: dict[str, object] = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_training_bags"}
 
     # --------------------------------------------------------------------------------------------- other forests
 

@@ -131,7 +131,8 @@ def tune(
     `n_estimators` are compared with one forest: see `forest.oob_.surface`. Of the other parameters, "one_by_one" goes
     through them in the order of the grid, tries all values of one while the others stay, and keeps the best; it repeats
     this until nothing changes. "grid" tries every combination. A setting wins by a lower error only: of equal ones the
-    first stays.
+    first stays. As in `ErrorSurface.choose`, numbers of trees so low that rows cannot be scored, which more trees of
+    the same forest can, are in the path but do not win.
 
     Parameters
     ----------
@@ -263,20 +264,24 @@ class _Trial:
         resume(model, self.engine, self.codes, self.reading)
         settings: list[dict[str, object]] = list(_candidates(axes))
         if axes:
-            surface = model.oob_.surface(*axes, values=axes, scoring=self.scoring)
+            rows = rows_outside_bags(model, self.engine, self.codes, self.reading)
+            assert rows is not None  # noqa: S101  (for the type checker: the engine is local)
+            surface = rows.surface(tuple(axes), axes, self.scoring, 0)
             errors, (low, high) = surface.errors.ravel().tolist(), surface.intervals()
+            comparable = surface.comparable_errors().ravel().tolist()
             intervals = list(zip(low.ravel().tolist(), high.ravel().tolist(), strict=True))
         else:
             errors, intervals = [self._score(model.oob_)], [model.oob_.error_interval()]
+            comparable = errors
         seconds = (time.perf_counter() - began) / len(settings)
-        for setting, error, interval in zip(settings, errors, intervals, strict=True):
-            better = error < self.best_error
+        for setting, error, known, interval in zip(settings, errors, comparable, intervals, strict=True):
+            better = known < self.best_error or (math.isnan(self.best_error) and not math.isnan(known))
             if better or self.best is None:
-                self.best, self.best_error = (model, setting), error
+                self.best, self.best_error = (model, setting), known
             step = TuningStep({**chosen, **setting}, error, interval, seconds, self.n_forests, better)
             self.steps.append(step)
         self.n_forests += 1
-        return float(np.nanmin(errors)) if not np.isnan(errors).all() else math.nan
+        return float(np.nanmin(comparable)) if not np.isnan(comparable).all() else math.nan
 
     def _score(self, found: OutOfBag) -> float:
         return found.error if self.scoring is None else -found.score(self.scoring)

@@ -18,11 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.data.table import TrainingArguments
 from weald.data.types import Array, FloatArray, TableLike
+from weald.engines import leaf_targets
 from weald.engines.choose import open_engine
 from weald.engines.interface import Engine, LeafMembership
 from weald.engines.threads import count_threads
 from weald.errors import DataError, ParameterError, shown
-from weald.estimators import leaf_targets
 from weald.estimators.features import RowBlocks
 from weald.estimators.multi_output import is_multi_output, one_target_only
 from weald.estimators.prediction import read_rows

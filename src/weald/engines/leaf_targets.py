@@ -1,11 +1,10 @@
 """Keeping the training targets in the leaves, for quantiles: `keep_targets=True`, or `model.attach_targets(X, y)`.
 
-check      refuse `keep_targets` where it cannot be
-collect    a forest and the table that it was grown from -> LeafTargets
+require_local    refuse `keep_targets` for a table on a cluster
+collect          a forest and the table that it was grown from -> LeafTargets
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,20 +16,12 @@ from weald.errors import ParameterError
 from weald.forest.forest import Forest
 from weald.forest.leaf_targets import LeafTargets
 
-if TYPE_CHECKING:
-    from weald.estimators.base import TreeModel
-
 BATCH_BYTES = 2**27  # of bags and leaves that are held at a time
 
 
-def are_wanted(model: "TreeModel") -> bool:
-    """Return whether a fit keeps the targets."""
-    return bool(getattr(model, "keep_targets", False))
-
-
-def check(model: "TreeModel", engine: Engine) -> None:
+def require_local(engine: Engine) -> None:
     """Refuse to keep the targets of a table that is not in this process."""
-    if are_wanted(model) and engine.local is not engine:
+    if engine.local is not engine:
         raise ParameterError(
             "keep_targets=True cannot be used with a fit on a Dask cluster. Set keep_targets=False, and call "
             "attach_targets(X, y) on the fitted model."
