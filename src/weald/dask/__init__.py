@@ -1,26 +1,26 @@
-"""Forests on a Dask cluster: the same forest, bit for bit, that one machine grows.
+"""Forests on a Dask cluster: bit for bit the same forest as on one machine.
 
     RandomForestClassifier, RandomForestRegressor    the ordinary forests, with engine="dask"
-    ExtraTreesClassifier, ExtraTreesRegressor        the same with random cuts
-    to_local                                         the estimator that needs no cluster
+    ExtraTreesClassifier, ExtraTreesRegressor        extra-trees, with random thresholds
+    to_local                                         converts a fitted forest to an ordinary estimator of weald
 
 The modules:
 
-    engine              the engine of a cluster
-    coding              a table becomes codes on the workers
-    coded_partitions    codes of partitions
-    scheduler           trees and votes are divided among the workers
-    task_queue          which worker is next
-    work_split          how work is divided
-    tree_tasks          what workers do
-    tree_pieces         one tree on several workers
-    joining             trees become a forest
-    prediction          predictions of Dask collections
-    cluster             all that is known of Dask
-    malloc_tuning       memory of the workers
+    engine              the engine of the cluster
+    coding              codes a table on the workers
+    coded_partitions    the codes of partitions
+    scheduler           divides trees and votes among the workers
+    task_queue          assigns tasks to workers
+    work_split          sizes of tasks
+    tree_tasks          the tasks that workers run
+    tree_pieces         one tree grown on several workers
+    joining             joins trees to a forest
+    prediction          predictions for Dask collections
+    cluster             the interface to Dask
+    malloc_tuning       memory settings of the workers
 
-The workers code their partitions where they lie. The codes, one to four bytes a cell, travel to every worker that grows
-trees. Predictions of Dask collections are lazy, those of arrays and data frames are made here.
+The workers code the partitions that they hold. The codes, one to four bytes per cell, are sent to every worker that
+grows trees. Predictions for Dask collections are lazy; those for arrays and data frames are computed locally.
 """
 
 from typing import Unpack
@@ -41,9 +41,9 @@ from weald.estimators.trees import (
 
 @parameters(ForestClassifierParams, criterion="gini", max_features="sqrt", engine="dask")
 class RandomForestClassifier(RandomForest, TreeClassifier):
-    """A random forest for classes, grown on the cluster of the Dask client in scope.
+    """A random forest classifier, trained on the cluster of the current Dask client.
 
-    X, y and sample_weight are Dask data frames or arrays, or tables that are here.
+    X, y and sample_weight are Dask data frames or arrays, or local tables.
 
     Examples
     --------
@@ -66,9 +66,9 @@ class RandomForestClassifier(RandomForest, TreeClassifier):
 
 @parameters(ForestRegressorParams, criterion="squared_error", max_features="third", engine="dask")
 class RandomForestRegressor(RandomForest, TreeRegressor):
-    """A random forest for numbers, grown on the cluster of the Dask client in scope.
+    """A random forest regressor, trained on the cluster of the current Dask client.
 
-    X, y and sample_weight are Dask data frames or arrays, or tables that are here.
+    X, y and sample_weight are Dask data frames or arrays, or local tables.
 
     Examples
     --------
@@ -91,9 +91,9 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
 
 @parameters(ForestClassifierParams, criterion="gini", max_features="sqrt", bootstrap=False, engine="dask")
 class ExtraTreesClassifier(RandomForest, TreeClassifier):
-    """Extra-trees for classes, grown on the cluster of the Dask client in scope.
+    """An extra-trees classifier, trained on the cluster of the current Dask client.
 
-    X, y and sample_weight are Dask data frames or arrays, or tables that are here.
+    X, y and sample_weight are Dask data frames or arrays, or local tables.
 
     Examples
     --------
@@ -118,9 +118,9 @@ class ExtraTreesClassifier(RandomForest, TreeClassifier):
 
 @parameters(ForestRegressorParams, criterion="squared_error", max_features=1.0, bootstrap=False, engine="dask")
 class ExtraTreesRegressor(RandomForest, TreeRegressor):
-    """Extra-trees for numbers, grown on the cluster of the Dask client in scope.
+    """An extra-trees regressor, trained on the cluster of the current Dask client.
 
-    X, y and sample_weight are Dask data frames or arrays, or tables that are here.
+    X, y and sample_weight are Dask data frames or arrays, or local tables.
 
     Examples
     --------
@@ -144,15 +144,15 @@ class ExtraTreesRegressor(RandomForest, TreeRegressor):
 
 
 def to_local(model: RandomForest) -> RandomForest:
-    """Return the estimator that a fit has left, for one machine: it knows nothing of clusters.
+    """Convert a forest that was fitted on a cluster to an ordinary estimator for one machine.
 
     Parameters
     ----------
-    model : a forest that was fitted on a cluster
+    model : fitted estimator of `weald.dask`
 
     Returns
     -------
-    an estimator of `weald`, with engine="auto", the same other parameters and the same forest
+    an estimator of `weald` with engine="auto", the same other parameters and the same forest
     """
     ordinary: type[RandomForest] = getattr(weald, type(model).__name__)
     local = ordinary(**model.get_params(deep=False))

@@ -1,12 +1,12 @@
-"""A Dask cluster, asked with patience: a fit that cannot go on says so, and never waits for ever.
+"""The interface to a Dask cluster. A fit that cannot go on raises an error and never waits forever.
 
-    Cluster          the client in scope: hands tasks in, waits for results
-    PendingTasks     results that are to come, of tasks that are handed in or will be
-    import_dask      a part of Dask, which is needed for nothing else
-    n_threads_here   threads of the worker at which a task runs
+    Cluster          the current client: submits tasks, waits for results
+    PendingTasks     results of tasks that were or will be submitted
+    import_dask      imports a part of Dask, which only weald.dask needs
+    n_threads_here   number of threads of the worker that runs a task
 
-A task is a pure function of codes, parameters and seed, and is bound to no worker. A worker that dies costs time,
-and nothing else. Nothing large passes through the client or the scheduler: codes travel from worker to worker.
+A task is a pure function of codes, parameters and seed, and can run on any worker. If a worker dies, only time is lost.
+No large data pass through the client or the scheduler: workers send codes to each other.
 """
 
 import asyncio
@@ -23,18 +23,18 @@ from weald.dask.malloc_tuning import RetainedMemory
 from weald.dask.work_split import bytes_on_a_worker
 from weald.errors import ClusterError
 
-PATIENCE = 60.0  # seconds that a fit waits for a worker or the scheduler when there is none
-LOOK_EVERY = 0.5  # seconds between two looks at the cluster
-TO_ONE = 5.0  # seconds that a fit waits for one worker where another would do
-AT_ONCE = 8  # answers of partitions that are put together by one task
-SHARE_OF_MEMORY = 0.7  # of a worker, that a fit may take: above it Dask begins to write to disk, or to wait
+PATIENCE = 60.0  # seconds that a fit waits when no worker, or no scheduler, is available
+LOOK_EVERY = 0.5  # seconds between two checks of the cluster
+TO_ONE = 5.0  # seconds that a fit waits for one worker if another can do the task
+AT_ONCE = 8  # results that one task joins
+SHARE_OF_MEMORY = 0.7  # fraction of a worker's memory for a fit: above it Dask begins to spill or pause
 
 Future: TypeAlias = Any  # a result on the cluster, of any type
-WorkerInfo: TypeAlias = Any  # what the scheduler knows of a worker: a dict
+WorkerInfo: TypeAlias = Any  # the scheduler's information about a worker: a dict
 
 
 def import_dask(name: str) -> Any:
-    """Import a part of Dask, which weald needs for nothing else."""
+    """Import a part of Dask, which only weald.dask needs."""
     try:
         return import_module(name)
     except ImportError as error:
@@ -44,16 +44,16 @@ def import_dask(name: str) -> Any:
 
 
 def n_threads_here() -> int:
-    """Threads of the worker at which a task runs."""
+    """Return the number of threads of the worker that runs this task."""
     return int(import_dask("distributed").get_worker().state.nthreads)
 
 
 class LostCodesError(ClusterError):
-    """What was sent to workers is lost with them: it must be sent again."""
+    """Data sent to workers were lost with them and must be sent again."""
 
 
 class Cluster:
-    """The client in scope."""
+    """The cluster of the current Dask client."""
 
     def __init__(self) -> None:
         self._distributed = import_dask("distributed")
@@ -66,28 +66,28 @@ class Cluster:
         self._handed_in: list[weakref.ref[Any]] = []  # all futures of a fit
 
     def workers(self) -> dict[str, WorkerInfo]:
-        """Say what the scheduler knows of the workers: their threads and memory."""
+        """Return the scheduler's information about the workers: threads and memory."""
         try:
             told = self.client.sync(self.client.scheduler.identity, callback_timeout=PATIENCE)
         except Exception as error:
             raise ClusterError(
-                f"The scheduler does not answer: {error!r}. Start a cluster and fit again: it will be the same forest."
+                f"The scheduler does not answer: {error!r}. Start a cluster and fit again; the forest will be the same."
             ) from error
         found: dict[str, WorkerInfo] = told["workers"]
         return found
 
     @property
     def n_threads(self) -> int:
-        """Threads of all workers."""
+        """Number of threads of all workers."""
         return max(1, sum(int(worker["nthreads"]) for worker in self.workers().values()))
 
     def slots(self) -> list[str]:
-        """Name a worker for each of its threads, in turns: first all for their first thread."""
+        """List a worker for each of its threads: first all workers for their first thread, and so on."""
         threads = {name: int(worker["nthreads"]) for name, worker in self.workers().items() if _is_running(worker)}
         return [name for i in range(max(threads.values(), default=0)) for name in threads if i < threads[name]]
 
     def places_of(self, futures: Sequence[Future]) -> list[str | None]:
-        """Name a worker that has each result; None: it is not there yet, or lost."""
+        """Name a worker that holds each result; None: not computed yet, or lost."""
         try:
             keys = [future.key for future in futures]
             has = self.client.sync(self.client.scheduler.who_has, keys=keys, callback_timeout=PATIENCE)
@@ -98,9 +98,9 @@ class Cluster:
     def require_memory(
         self, workers: Mapping[str, WorkerInfo], labels: Labels, widths: Sequence[int], kept: Mapping[str | None, int]
     ) -> None:
-        """Refuse a table whose codes would not fit each worker, or whose trees would not, or values that are kept.
+        """Raise an error if codes, trees or kept values would not fit into the memory of each worker.
 
-        `kept` has the bytes of these by worker.
+        `kept` has the bytes of the kept values by worker.
         """
         for name, worker in workers.items():
             limit = worker.get("memory_limit")
@@ -113,13 +113,13 @@ class Cluster:
                 raise ClusterError(
                     f"The codes of {labels.n_rows} rows and {len(widths)} features, and trees that grow, {values}need "
                     f"about {_gib(need)} on each worker, but {name} may use {_gib(SHARE_OF_MEMORY * limit)} of its "
-                    f"{_gib(limit)} for it. Give workers more memory or fewer threads, or set {instead}."
+                    f"{_gib(limit)}. Give workers more memory or fewer threads, or set {instead}."
                 )
 
     def submit(
         self, function: Callable[..., object], *args: object, priority: float = 0, wish: str | None = None
     ) -> Future:
-        """Hand a task in. `wish` names the worker that it suits; any other may take it."""
+        """Submit a task. `wish` names the preferred worker; any other may run it."""
         place = {} if wish is None else {"workers": [wish], "allow_other_workers": True}
         with self._translate_errors():
             return self._note(
@@ -129,7 +129,7 @@ class Cluster:
     def submit_each(
         self, function: Callable[..., object], arguments: Sequence[tuple[object, ...]], priority: float = 0
     ) -> list[Future]:
-        """Hand in a task for each set of arguments: all at once, which takes a third of the time."""
+        """Submit a task for each set of arguments. A single request takes a third of the time."""
         columns = map(list, zip(*arguments, strict=True))
         with self._translate_errors():
             return [
@@ -137,7 +137,7 @@ class Cluster:
             ]
 
     def compute(self, delayed: Sequence[Future]) -> list[Future]:
-        """Let the workers compute what the user has not computed yet."""
+        """Compute the user's lazy collections on the workers."""
         with self._translate_errors():
             return [*map(self._note, self.client.compute(delayed))]
 
@@ -149,7 +149,7 @@ class Cluster:
         priority: float = 0,
         wish: str | None = None,
     ) -> Future:
-        """Put answers together, a few at a time; where it is wished, unless they are too many for one."""
+        """Join results a few at a time, on the preferred worker unless they are too many for one task."""
         left = list(found)
         while len(left) > 1:
             place = wish if len(left) <= AT_ONCE * AT_ONCE else None
@@ -162,11 +162,11 @@ class Cluster:
         return left[0]
 
     def send(self, thing: object) -> Future:
-        """Send something from here to all workers, which pass it on among themselves."""
+        """Send a local object to all workers, which pass it on to each other."""
         return self._scatter(thing, broadcast=True)
 
     def send_to(self, worker: str | None, thing: object) -> Future:
-        """Send something from here to one worker; to any, if that is gone."""
+        """Send a local object to one worker, or to any if that worker is gone."""
         with contextlib.suppress(LostCodesError):
             if worker is not None:
                 return self._scatter(thing, workers=[worker], timeout=min(PATIENCE, TO_ONE))
@@ -188,7 +188,7 @@ class Cluster:
         return [found[i] for i in range(len(futures))]
 
     def each(self, futures: Sequence[Future]) -> Iterator[tuple[int, Any]]:
-        """Yield results with their numbers, as they come. If this is left early, what is under way is cancelled."""
+        """Yield numbered results as they arrive. When the caller stops early, pending tasks are canceled."""
         awaited = PendingTasks(len(futures))
         for i, future in enumerate(futures):
             awaited.add(i, future)
@@ -197,7 +197,7 @@ class Cluster:
     def results(
         self, awaited: "PendingTasks", meanwhile: Callable[[], None] = lambda: None
     ) -> Iterator[tuple[int, Any]]:
-        """Do the same of futures some of which may be handed in while others are waited for."""
+        """Yield the results of pending tasks, some of which may be submitted while others are awaited."""
         alone, last_look = 0.0, time.monotonic()
         try:
             while awaited.n_left:
@@ -211,30 +211,30 @@ class Cluster:
                     alone, last_look = 0.0, time.monotonic()
                     continue
                 now = time.monotonic()
-                # A process that was stopped meanwhile, or a computer that slept, has not waited.
+                # Time during which the process or the computer was suspended does not count.
                 alone = 0.0 if self._are_at_work() else alone + min(now - last_look, 10 * LOOK_EVERY)
                 last_look = now
                 if alone > PATIENCE:
                     raise ClusterError(
                         f"The cluster has had no workers for {PATIENCE:g} seconds, or all of them are paused for lack "
                         f"of memory, and {awaited.n_left} tasks are left (known: {self._words()}). Start workers, or "
-                        "give them more memory, and fit again: it will be the same forest."
+                        "give them more memory, and fit again; the forest will be the same."
                     )
         finally:
             self.cancel(list(awaited.handed_in.copy().values()))
 
     def cancel(self, futures: Sequence[Future]) -> None:
-        """Let go of what is under way: nobody waits for it any more.
+        """Release pending tasks that are no longer needed.
 
-        Dask drops tasks that nobody wants. To cancel them by name may fail inside the scheduler where others need them,
-        and it then forgets all that this client has, what the user keeps there too.
+        Dask drops tasks without references. Canceling them by name can fail inside the scheduler if other tasks need
+        them, and the scheduler then forgets all futures of this client, including those of the user.
         """
-        with contextlib.suppress(Exception):  # the cluster may be gone: what is under way is gone with it
+        with contextlib.suppress(Exception):  # the cluster may be gone, and its tasks with it
             for future in futures:
                 future.release()
 
     def release_memory(self) -> None:
-        """Let go of all that a fit has handed in. The traceback of an error keeps it alive, and notebooks keep that."""
+        """Release all futures of a fit. Tracebacks keep them alive, and notebooks keep tracebacks."""
         alive = [future for future in (reference() for reference in self._handed_in) if future is not None]
         self.cancel(alive)
         self._handed_in = []
@@ -244,34 +244,34 @@ class Cluster:
         return future
 
     def _words(self) -> str:
-        """Name the workers and what they are doing."""
+        """List the workers and their status."""
         words = [f"{name} {worker.get('status')}" for name, worker in self.workers().items()]
         return ", ".join(words) or "none"
 
     def _are_at_work(self) -> bool:
-        """Say whether any worker takes tasks."""
+        """Return whether any worker accepts tasks."""
         return any(map(_is_running, self.workers().values()))
 
     @contextlib.contextmanager
     def _translate_errors(self) -> Iterator[None]:
-        """Say in our words what Dask says where the client, the scheduler or workers are gone."""
+        """Replace Dask's errors about lost clients, schedulers and workers by weald's."""
         try:
             yield
         except (self._distributed.CancelledError, self._distributed.client.ClosedClientError, OSError) as error:
             raise LostCodesError(
-                f"The client or the scheduler was lost, a task was cancelled, or what was sent is gone: {error!r}. Fit "
-                "again: it will be the same forest."
+                f"The client or the scheduler was lost, a task was canceled, or sent data are gone: {error!r}. Fit "
+                "again; the forest will be the same."
             ) from error
         except self._distributed.KilledWorker as error:
             raise ClusterError(
-                f"Workers died again and again at the same task: {error}. If they lack memory, give them more, or "
-                "fewer threads."
+                f"Workers died repeatedly during the same task: {error}. If they run out of memory, give them more "
+                "memory or fewer threads."
             ) from error
 
     def _fetch(self, futures: Sequence[Future]) -> Any:
-        """Bring results here, from the workers themselves: nothing large passes the scheduler.
+        """Fetch results directly from the workers: large data do not pass through the scheduler.
 
-        They may have been lost since: then they are worked out again, if anybody is there.
+        Results that were lost meanwhile are computed again, if there are workers.
         """
         if not futures:
             return []
@@ -286,31 +286,31 @@ class Cluster:
 
 
 class PendingTasks:
-    """Results that are waited for, by their numbers. Some may still have to be handed in, by any thread.
+    """Awaited results by number. Some tasks may be submitted later, by any thread.
 
-    Each future notes its number when it is done. To wait for the first of all that are left, again and again, would
-    take the longer the more there are.
+    Each future records its number when it is done. Waiting for the first of all remaining futures would take longer
+    the more there are.
     """
 
     def __init__(self, n_left: int) -> None:
-        """Expect so many."""
+        """Expect `n_left` results."""
         self.n_left = n_left
         self.handed_in: dict[int, Any] = {}
         self._done: SimpleQueue[int | None] = SimpleQueue()
         self._error: Exception | None = None
 
     def add(self, number: int, future: Future) -> None:
-        """Expect a result from a task that was handed in."""
+        """Expect the result of a submitted task."""
         self.handed_in[number] = future
         future.add_done_callback(lambda _: self._done.put(number))
 
     def fail(self, error: Exception) -> None:
-        """Tell whoever waits that no more will be handed in."""
+        """Make waiting threads raise an error: no more tasks will be submitted."""
         self._error = error
         self._done.put(None)
 
     def take(self) -> list[int]:
-        """Wait a while for results: the numbers of those that are there."""
+        """Wait a short time for results; return the numbers of those that are done."""
         noted = []
         with contextlib.suppress(Empty):
             noted.append(self._done.get(timeout=LOOK_EVERY))
@@ -318,19 +318,19 @@ class PendingTasks:
                 noted.append(self._done.get_nowait())
         if self._error is not None:
             raise self._error
-        if not noted:  # a client that is being closed notes nothing any more
+        if not noted:  # a client that is closing no longer records
             return [i for i, future in self.handed_in.copy().items() if future.status != "pending"]
         return [i for i in noted if i in self.handed_in]
 
     def drop(self, numbers: Sequence[int]) -> None:
-        """Forget results that have been taken."""
+        """Forget results that were taken."""
         for i in numbers:
             del self.handed_in[i]
         self.n_left -= len(numbers)
 
 
 def _is_running(worker: WorkerInfo) -> bool:
-    """Say whether a worker takes tasks: one whose memory is nearly full does not."""
+    """Return whether a worker accepts tasks: one whose memory is nearly full does not."""
     return bool(worker.get("status", "running") == "running")
 
 

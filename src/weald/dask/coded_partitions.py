@@ -1,15 +1,15 @@
-"""Codes that travel: what is made of a part, what of the whole table, and how a worker makes a table of it again.
+"""Codes as sent between workers: made from a part, and joined to a table on each worker.
 
-    pack                  an array        -> Packed: compressed where that pays
-    code_part             a part          -> Chunk: its codes, if nothing is in doubt
+    pack                  an array        -> Packed: compressed if that pays
+    code_part             a part          -> Chunk: its codes, if no column is undecided
     join_chunks           neighbors      -> one chunk of codes
     find_code_maxima      some parts      -> CodeMaxima: the largest value of each code of columns that were cut
-    join_code_maxima      some of them    -> one
+    join_code_maxima      several         -> one
     CodeValues            cuts and highs  -> the smallest and largest value of each code
     rank_here             all codes       -> CodedTable: their rows ranked
-    open_table            codes, values   -> CodedTable, from which any number of trees can be grown
+    open_table            codes, values   -> CodedTable, from which trees can be grown
 
-Codes are one, two or four bytes a cell. All else is small.
+Codes have one, two or four bytes per cell. Everything else is small.
 """
 
 import threading
@@ -29,24 +29,24 @@ from weald.data.types import Array, FloatArray, IntArray
 from weald.engines.native import NativeEngine
 from weald.engines.threads import map_on_threads
 
-TRIED = 1 << 13  # bytes by which it is found out whether an array is worth compressing
-WORTH = 0.5  # of its length, or less
-_OPENING = threading.Lock()  # tasks of one worker share a table
+TRIED = 1 << 13  # sample size in bytes, to decide whether to compress
+WORTH = 0.5  # maximum compressed size, as a fraction
+_OPENING = threading.Lock()  # tasks on one worker share a table
 
 # ------------------------------------------------------------------------------------------------------------- pack
 
 
 @dataclass(frozen=True)
 class Packed:
-    """An array, compressed where that pays: its bytes, first those of one place, then those of the next."""
+    """An array, compressed if that pays: all first bytes of the numbers, then all second bytes, and so on."""
 
-    content: Array  # of bytes if compressed; else the array itself
+    content: Array  # bytes if compressed, else the array itself
     dtype: str
     length: int
     is_compressed: bool
 
     def unpack(self) -> Array:
-        """Give the array."""
+        """Return the array."""
         if not self.is_compressed:
             return self.content
         planes = np.frombuffer(zlib.decompress(self.content.tobytes()), dtype=np.uint8).reshape(-1, self.length)
@@ -55,17 +55,17 @@ class Packed:
 
     @property
     def n_bytes(self) -> int:
-        """How much travels."""
+        """Number of bytes that are sent."""
         return int(self.content.nbytes)
 
 
 def keep(array: Array) -> Packed:
-    """Leave an array as it is."""
+    """Wrap an array without compression."""
     return Packed(np.ascontiguousarray(array), array.dtype.str, len(array), is_compressed=False)
 
 
 def pack(array: Array) -> Packed:
-    """Compress an array if a piece of it shows that it pays."""
+    """Compress an array if a sample of it shows that this pays."""
     piece = _planes(array[: TRIED // array.itemsize])
     if not len(array) or len(zlib.compress(piece, 1)) > WORTH * len(piece):
         return keep(array)
@@ -83,14 +83,14 @@ def _planes(array: Array) -> bytes:
 
 @dataclass
 class Chunk(SingleBuffer):
-    """The codes of some rows that follow one another, feature by feature."""
+    """The codes of consecutive rows, by feature."""
 
     n_rows: int
     columns: list[Packed]
 
     @property
     def n_bytes(self) -> int:
-        """How much travels."""
+        """Number of bytes that are sent."""
         return sum(column.n_bytes for column in self.columns)
 
     def __sizeof__(self) -> int:
@@ -98,19 +98,19 @@ class Chunk(SingleBuffer):
 
 
 def code_part(table: Table, cuts: Cuts, n_threads: int = 1) -> Chunk | None:
-    """Replace the values of a part by codes; None: columns are in doubt, and all parts have to tell more of them."""
+    """Replace the values of a part by codes; None: columns are undecided, and more values of all parts are needed."""
     if cuts.doubtful:
         return None
     coded = NativeEngine().code_values(table.X, range(len(cuts.starts)), cuts.starts, n_threads)
-    # Codes of a column that was cut are all as common: there is nothing to compress.
+    # Codes of a column that was cut are uniform and do not compress.
     others = [f for f in range(len(coded)) if f not in cuts.many]
-    # To compress needs no lock of Python's.
+    # Compression releases Python's global lock.
     packed = dict(zip(others, map_on_threads(pack, [coded[f] for f in others], n_threads), strict=True))
     return Chunk(table.n_rows, [packed[f] if f in packed else keep(codes) for f, codes in enumerate(coded)])
 
 
 def join_chunks(chunks: Sequence[Chunk]) -> Chunk:
-    """Make one chunk of several: a cluster has few large things to remember rather than many small ones."""
+    """Join several chunks: a few large objects cost the cluster less than many small ones."""
     of_features = zip(*(chunk.columns for chunk in chunks), strict=True)
     joined = [
         (pack if pieces[0].is_compressed else keep)(np.concatenate([piece.unpack() for piece in pieces]))
@@ -124,7 +124,7 @@ def join_chunks(chunks: Sequence[Chunk]) -> Chunk:
 
 @dataclass(frozen=True)
 class CodeMaxima(SingleBuffer):
-    """The largest value of each code, and the smallest of all, of features that were cut; in some parts."""
+    """The largest value of each code, and the minimum of the column, for features that were cut; of some parts."""
 
     highs: dict[int, FloatArray]
     least: dict[int, float]
@@ -134,7 +134,7 @@ class CodeMaxima(SingleBuffer):
 
 
 def find_code_maxima(tables: Sequence[Table], chunks: Sequence[Chunk], cuts: Cuts, n_threads: int = 1) -> CodeMaxima:
-    """Find those of some parts that lie in one place: they are as large, of however many parts."""
+    """Find the maxima of some parts on one worker: the result has the same size for any number of parts."""
     return join_code_maxima(
         [_code_maxima_of(table, chunk, cuts, n_threads) for table, chunk in zip(tables, chunks, strict=True)]
     )
@@ -150,7 +150,7 @@ def _code_maxima_of(table: Table, chunk: Chunk, cuts: Cuts, n_threads: int) -> C
 
 
 def join_code_maxima(found: Sequence[CodeMaxima]) -> CodeMaxima:
-    """Put them together."""
+    """Join the maxima of parts."""
     first, *rest = found
     highs, least = dict(first.highs), dict(first.least)
     for part in rest:
@@ -163,8 +163,8 @@ class CodeValues:
     """The smallest and largest value of each code, by feature."""
 
     def __init__(self, cuts: Cuts, found: CodeMaxima) -> None:
-        """Say what codes stand for. Each starts at a value of the table; only the first also takes what is below it."""
-        self.lows, self.highs = list(cuts.starts), found.highs  # highs are those of features that were cut
+        """Combine cuts and maxima. A code starts at a value of the table; the first code includes lower values."""
+        self.lows, self.highs = list(cuts.starts), found.highs  # highs has the features that were cut
         for f, least in found.least.items():
             self.lows[f] = np.append(light(np.array([least])), cuts.starts[f][1:])
 
@@ -173,7 +173,7 @@ class CodeValues:
 
 
 class CodedTable:
-    """A whole table as codes, its rows ranked: all that trees are grown from, but for what the codes stand for."""
+    """A whole table as codes with ranked rows: all that trees need, except the values of the codes."""
 
     def __init__(self, chunks: Sequence[Chunk], cuts: Cuts, rows: Rows, labels: Labels, n_threads: int = 1) -> None:
         pieces = zip(*(chunk.columns for chunk in chunks), strict=True)
@@ -200,14 +200,14 @@ class CodedTable:
         return NativeEngine().ranks(self.ranked)
 
     def learn_values(self, values: CodeValues) -> None:
-        """Take what codes stand for."""
+        """Set the values of the codes."""
         for f, highs in values.highs.items():
             NativeEngine().give_values(self.ranked, f, values.lows[f], highs)
         self.values = values
 
 
 def rank_here(chunks: Sequence[Chunk], cuts: Cuts, rows: Rows, labels: Labels, n_threads: int = 1) -> CodedTable:
-    """Make a table of what has arrived here; once, however many trees are grown. It is freed with the first chunk."""
+    """Make the table of this worker, once for all tasks. It is freed with the first chunk."""
     with _OPENING:
         kept = vars(chunks[0])
         if "_table" not in kept:
@@ -229,10 +229,10 @@ def open_table(
 
 
 def read_block(chunks: Sequence[Chunk], values: CodeValues, begin: int, end: int) -> FloatArray:
-    """Write values for the codes of some rows: of a code that stands for several, the smallest.
+    """Return values for the codes of some rows: the minimum for a code that covers several values.
 
-    They go the same way in the bags of the trees. Outside them a code may come that a node has not seen, and its values
-    may lie on both sides of the cut.
+    In-bag rows take the same paths. An out-of-bag row may have a code that a node has not seen, whose values may lie on
+    both sides of the threshold.
     """
     X = np.empty((end - begin, len(values.lows)))
     for f in range(X.shape[1]):
@@ -242,7 +242,7 @@ def read_block(chunks: Sequence[Chunk], values: CodeValues, begin: int, end: int
 
 
 def _codes(chunks: Sequence[Chunk], feature: int, begin: int, end: int) -> IntArray:
-    """Pick the codes of some rows out of the chunks."""
+    """Take the codes of some rows from the chunks."""
     pieces, first = [], 0
     for chunk in chunks:
         last = first + chunk.n_rows

@@ -1,13 +1,13 @@
 """A table as codes on the workers of a cluster.
 
-partitions       Dask collections X, y and others -> what each partition has of them
-Coding           partitions are coded where they lie
-send_table       a table that is here is coded here, and its codes are sent
-CodedOnCluster   what both make
+partitions       Dask collections X, y and others -> the partitions by row
+Coding           codes the partitions on the workers that hold them
+send_table       codes a local table and sends the codes
+CodedOnCluster   the result of both
 
-A tree needs codes and nothing else. But what it says of a row outside its bag depends on the row's values: where a code
-stands for several, the cut may lie between them. So where trees are to speak of such rows, parts of the table keep
-their values, each on the worker where it lies.
+Trees are grown from codes alone. Predictions for out-of-bag rows depend on the values: if a code covers several
+values, the threshold may lie between them. So if out-of-bag votes are wanted, the parts of the table keep their values,
+each on the worker that holds it.
 """
 
 import copy
@@ -37,18 +37,18 @@ from weald.engines.native import NativeEngine
 from weald.errors import DataError, DataTypeError
 from weald.estimators.base import TreeModel
 
-COLUMNS_TO_CUT = 4  # that a worker takes, at least
-MOST_CHUNKS = 64  # in which codes travel
-FIRST = 1  # the priority of short tasks for which all workers wait, while there is other work
-MOST_CUTTERS = 16  # workers that cut columns: each task that codes or grows needs what all of them found
-TAKEN_TOGETHER = 1 << 25  # bytes of partitions that a thread reads as one, at most
-ROWS_SENT = 1 << 18  # of a chunk, where the table is here
+COLUMNS_TO_CUT = 4  # minimum per task
+MOST_CHUNKS = 64  # maximum number of chunks of codes that are sent
+FIRST = 1  # priority of short tasks that all workers wait for, over other work
+MOST_CUTTERS = 16  # maximum number of workers that cut columns: later tasks need the results of all of them
+TAKEN_TOGETHER = 1 << 25  # maximum bytes of partitions that a thread reads as one
+ROWS_SENT = 1 << 18  # per chunk, for a local table
 
 # -------------------------------------------------------------------------------------------------------- partitions
 
 
 Survey = tuple[Future, list[Future], list[Future]]  # rows, cuts, codes
-Cells = list[Future]  # of each partition: a tuple of X, y and whatever else is given
+Cells = list[Future]  # of each partition: a tuple of X, y and the other given collections
 
 
 def partitions(cluster: Cluster, **given: Any) -> tuple[list[str], Cells]:
@@ -60,8 +60,8 @@ def partitions(cluster: Cluster, **given: Any) -> tuple[list[str], Cells]:
     if len({_n_partitions(column) for column in columns.values()}) > 1:
         found = ", ".join(f"{name} {_n_partitions(column)}" for name, column in columns.items())
         raise DataError(
-            f"The partitions differ in number: {found}. Take all from one Dask frame and give them as frames and "
-            "series, or give arrays of the same chunks."
+            f"The partitions differ in number: {found}. Take all from one Dask frame, as frames and series, or give "
+            "arrays with the same chunks."
         )
     if all(map(_is_frame, columns.values())):
         return list(columns), cluster.compute(_read_together(*columns.values()))
@@ -71,9 +71,9 @@ def partitions(cluster: Cluster, **given: Any) -> tuple[list[str], Cells]:
 
 
 def _read_together(frame: Any, *others: Any) -> list[Future]:
-    """Read each partition once for all. Read one by one, some of them may come in fewer partitions than others.
+    """Read each partition of all collections together. Read separately, some could have fewer partitions than others.
 
-    Dask reads several small files as one partition, and how many depends on the columns that are wanted.
+    Dask reads several small files as one partition, and their number depends on the selected columns.
     """
     together = frame.map_partitions(_tuple_of, *others, meta=("cells", object), enforce_metadata=False)
     found: list[Future] = together.to_delayed()
@@ -85,14 +85,14 @@ def _tuple_of(*cells: Any) -> tuple[Any, ...]:
 
 
 def make_part(names: Sequence[str], cells: Sequence[Future]) -> Part:
-    """Put together what a partition has."""
+    """Make a part from the cells of a partition."""
     given = dict(zip(names, cells, strict=True))
     given["weight"] = given.pop("sample_weight", None)
     return Part(**given)
 
 
 def is_collection(X: Any) -> bool:
-    """Say whether X is a Dask data frame, series or array."""
+    """Return whether X is a Dask data frame, series or array."""
     return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
 
 
@@ -106,7 +106,7 @@ def _n_partitions(column: Any) -> int:
 
 
 def _delayed(column: Any) -> list[Future]:
-    """Give the partitions of an array, or of a frame as they were made: those of others are to be the same."""
+    """Return the partitions of an array, or of a frame without fusing reads, so that partitions match."""
     if not _is_frame(column) and column.ndim == 2:
         column = column.rechunk({1: -1})
     cells = column.to_delayed(optimize_graph=False) if _is_frame(column) else column.to_delayed()
@@ -119,42 +119,42 @@ def _delayed(column: Any) -> list[Future]:
 
 @dataclass(frozen=True)
 class KeptPart:
-    """Rows whose values are kept."""
+    """Rows whose values are kept on a worker."""
 
-    values: Any  # their name, when they are there
+    values: Any  # future of the values
     n_rows: int
     n_bytes: int
     place: str | None
 
 
 class CodedOnCluster:
-    """A table as codes: `labels` are here, the codes stay on the workers."""
+    """A table as codes: `labels` are local, the codes stay on the workers."""
 
     def __init__(self, cluster: Cluster, labels: Labels, codes: tuple[Any, ...], parts: list[KeptPart]) -> None:
         self.cluster, self.labels = cluster, labels
-        self._codes = codes  # chunks, cuts of some columns each, highs, rows, labels
+        self._codes = codes  # chunks, lists of cuts, maxima, rows, labels
         self.rows, self.labels_there = codes[3:]
-        self._ranked: list[Future] = []  # what workers were told to rank
-        self.parts = parts  # in their order, where values are wanted that codes do not tell
+        self._ranked: list[Future] = []  # rankings that were submitted
+        self.parts = parts  # in order, if values are needed beside the codes
 
     def submit(
         self, function: Callable[..., object], *args: object, priority: float = 0, wish: str | None = None
     ) -> Future:
-        """Hand in a task that needs the table."""
+        """Submit a task that needs the table."""
         return self.cluster.submit(function, self._codes, *args, priority=priority, wish=wish)
 
     def rank_early(self, workers: Sequence[str]) -> None:
-        """Let codes travel to workers, and each of them rank the rows, before it is known what the codes stand for."""
+        """Send codes to workers and rank the rows there, before the values of the codes are known."""
         chunks, cuts, _, rows, labels = self._codes
         self._ranked = [self.cluster.submit(_rank_here, chunks, cuts, rows, labels, wish=name) for name in workers]
 
     def fetch_bags(self) -> tuple[Any, ...]:
-        """Bring what bags are drawn from here."""
+        """Fetch the data from which bags are drawn."""
         found: tuple[Any, ...] = self.cluster.gather(self.submit(send_bags))
         return found
 
     def wait_until_ranked(self) -> None:
-        """Wait for the workers that were told to rank early."""
+        """Wait for the workers that were asked to rank early."""
         self.cluster.gather_all(self._ranked)
         self._ranked = []
 
@@ -164,13 +164,13 @@ def _rank_here(chunks: Sequence[Chunk], cuts: Sequence[ColumnCuts], rows: Rows, 
 
 
 def wants_values(model: TreeModel) -> bool:
-    """Return whether out-of-bag votes of a forest will be wanted."""
+    """Return whether out-of-bag votes of a forest will be computed."""
     given = params.gather(model)
     return bool(given["oob_score"]) or isinstance(given["n_estimators"], str)
 
 
 def count_kept(parts: Sequence[KeptPart]) -> Counter[str | None]:
-    """Count the bytes of values that are kept, by place."""
+    """Count the bytes of kept values by worker."""
     kept: Counter[str | None] = Counter()
     for part in parts:
         kept[part.place] += part.n_bytes
@@ -178,16 +178,16 @@ def count_kept(parts: Sequence[KeptPart]) -> Counter[str | None]:
 
 
 class Coding:
-    """A table that is coded where its partitions lie, step by step.
+    """Codes a table step by step, on the workers that hold its partitions.
 
-    Steps are handed in before those that they need are done, wherever that is possible: all workers wait while the
-    client and the scheduler talk.
+    Steps are submitted before earlier ones are done wherever possible: all workers are idle while the client and the
+    scheduler communicate.
     """
 
     def __init__(self, cluster: Cluster, model: TreeModel, names: Sequence[str], cells: Cells) -> None:
         self._cluster, self._for_values = cluster, wants_values(model)
         self._max_bins = params.count_bins(params.gather(model)["max_bins"])
-        plain = copy.copy(model)  # workers may be threads of this process, and each learns what its partitions are
+        plain = copy.copy(model)  # workers may be threads of this process, and each sets attributes of its partitions
         own = cluster.submit_each(_read_labels, [(plain, names, of_part, i) for i, of_part in enumerate(cells)])
         self._labels_there = cluster.submit(partitioned_table.merge_part_labels, own)
         self.labels: Labels = cluster.gather(self._labels_there)
@@ -207,8 +207,8 @@ class Coding:
         )
 
     def _group(self, cells: Cells) -> list[list[int]]:
-        """Put partitions together that follow one another and lie in one place: fewer tasks are sooner done."""
-        # Of a frame all is in one place; of arrays, X is what is large.
+        """Group consecutive partitions on one worker: fewer tasks finish sooner."""
+        # All columns of a frame are in one place; of arrays, X is the large one.
         large = [of_part[0] if isinstance(of_part, tuple) else of_part for of_part in cells]
         n_features, places = self.labels.n_features, self._cluster.places_of(large)
         self._slots = slots = self._cluster.slots()
@@ -220,20 +220,20 @@ class Coding:
         return groups
 
     def kept_rows(self) -> BoolArray | None:
-        """Which of the user's rows are in the table; None: all."""
+        """Mask of the input rows that are in the table; None: all."""
         if not self._kept:
             return None
         kept: BoolArray = np.concatenate(self._cluster.gather_all(self._kept))
         return None if kept.all() else kept
 
     def fetch_rows(self) -> Rows:
-        """Bring what is known of rows beside their features here."""
+        """Fetch targets, weights, groups and strata."""
         if self._rows_here is None:
             self._rows_here = self._cluster.gather(self._survey()[0])
         return self._rows_here
 
     def compute_on_rows(self, ask: Callable[[Table, Asked], Answer], asked: Asked) -> Answer:
-        """Ask something of the targets and weights of all rows."""
+        """Call a function with the targets and weights of all rows, on a worker."""
         found: Answer = self._cluster.gather(
             self._cluster.submit(_compute_on_rows, self._survey()[0], self._labels_there, ask, asked)
         )
@@ -244,7 +244,7 @@ class Coding:
         cluster = self._cluster
         rows, cuts, chunks = self._survey()
         found = self._outline(cuts)
-        # While columns are cut, there is time to look around.
+        # While columns are cut, the client can look up workers and places.
         places, workers = cluster.places_of(self._tables), cluster.workers()
         highs = self._find_code_maxima(chunks, cuts, workers, places)
         outline = cluster.gather(found)
@@ -252,12 +252,12 @@ class Coding:
             cuts = [self._resolve_cuts(cuts, outline.doubtful)]
             chunks = self._code(cuts)
             settled = self._outline(cuts)
-            places, workers = cluster.places_of(self._tables), cluster.workers()  # some may have come or gone
+            places, workers = cluster.places_of(self._tables), cluster.workers()  # workers may have joined or left
             highs = self._find_code_maxima(chunks, cuts, workers, places)
             outline = cluster.gather(settled)
         kept = self._keep(places) if self._for_values and outline.n_cut else []
         cluster.require_memory(workers, self.labels, outline.widths, count_kept(kept))
-        self._tables = []  # nobody else needs them
+        self._tables = []  # no longer needed
         if len(chunks) > MOST_CHUNKS:
             n = -(-len(chunks) // MOST_CHUNKS)
             chunks = [cluster.submit(coded_partitions.join_chunks, chunks[i : i + n]) for i in range(0, len(chunks), n)]
@@ -266,15 +266,15 @@ class Coding:
         return table
 
     def _survey(self) -> Survey:
-        """Survey the table, once."""
+        """Survey the table once."""
         if self._surveyed is None:
             self._surveyed = self._submit_survey()
         return self._surveyed
 
     def _submit_survey(self) -> Survey:
-        """Hand in what finds out how values become codes, and codes them: what is beside the features, cuts, codes.
+        """Submit the tasks that find the cuts and code the values: rows, cuts, codes.
 
-        Where many rows are alike, more of them have to be looked at until the sample is known.
+        If many rows are equal, more hashes are needed until the sample is known.
         """
         for times in (1, 16, bins.NO_LIMIT):
             rows, highest = self._find_highest_hash(times)
@@ -285,7 +285,7 @@ class Coding:
         return rows, cuts, chunks
 
     def _find_highest_hash(self, times: int) -> tuple[Future, Future]:
-        """Hand in the search for the highest hash of the sample, among so many times the hashes that should do."""
+        """Submit the search for the highest hash of the sample, among `times` as many hashes as usually needed."""
         cluster, labels, max_bins = self._cluster, self._labels_there, self._max_bins
         limit = bins.limit_hashes(self.labels, times)
         found = self._of_tables(bins.survey_part, labels, max_bins, limit)
@@ -293,9 +293,9 @@ class Coding:
         return cluster.submit(bins.join_rows, found), highest
 
     def _cut(self, highest: Future) -> list[Future]:
-        """Hand in the cuts of columns by sampled values, some columns each; none where every value of many is a code.
+        """Submit the cuts of columns, some columns per task; none if every value of a large table is a code.
 
-        They are put together where they are needed: they come from several workers at the same time so, and sooner.
+        They are joined by the tasks that need them, which receive them from several workers in parallel.
         """
         cluster, labels, max_bins = self._cluster, self._labels_there, self._max_bins
         if not max_bins and bins.is_sampled(self.labels, 1):
@@ -310,12 +310,12 @@ class Coding:
         return self._of_tables(_code_part, cuts, self._labels_there)
 
     def _of_tables(self, function: Callable[..., object], *args: object) -> list[Future]:
-        """Hand in a task for each table, which takes as many threads as it is to have."""
+        """Submit one task per table, with the number of threads for that table."""
         tables = zip(self._tables, self._n_threads, strict=True)
         return self._cluster.submit_each(function, [(table, *args, n_threads) for table, n_threads in tables])
 
     def _resolve_cuts(self, cuts: list[Future], doubtful: Sequence[int]) -> Future:
-        """Hand in what becomes of columns in doubt, of which all values have to be looked at."""
+        """Submit the final cuts of undecided columns, for which all values are read."""
         found = self._of_tables(bins.find_distinct, doubtful, self._max_bins)
         joined = self._cluster.submit_in_rounds(bins.join_distinct, found, self._max_bins)
         return self._cluster.submit(_resolve_cuts, cuts, self._labels_there, joined)
@@ -331,7 +331,7 @@ class Coding:
     def _find_code_maxima(
         self, chunks: Sequence[Future], cuts: list[Future], workers: dict[str, WorkerInfo], places: Sequence[str | None]
     ) -> Future:
-        """Hand in the search for the largest values of codes: no more tasks than threads, of parts that lie there."""
+        """Submit the search for the maxima of codes: one task per thread, for the parts on its worker."""
         of_places: dict[str | None, list[int]] = {}
         for i, place in enumerate(places):
             of_places.setdefault(place, []).append(i)
@@ -355,7 +355,7 @@ def _compute_on_rows(rows: Rows, labels: Labels, ask: Callable[[Table, Asked], A
 
 
 def _spare(workers: dict[str, WorkerInfo]) -> str | None:
-    """Name a worker that does not rank early: where all have one thread, nobody could put anything together."""
+    """Name a worker that does not rank early: if all have one thread, none could join results meanwhile."""
     has_one = [name for name, worker in workers.items() if worker["nthreads"] == 1]
     return has_one[-1] if len(has_one) == len(workers) > 1 else None
 
@@ -364,7 +364,7 @@ def _read_labels(model: TreeModel, names: Sequence[str], cells: Sequence[Future]
     try:
         return partitioned_table.read_labels(model, make_part(names, cells))
     except (DataError, DataTypeError) as error:
-        message = f"{error} This is partition {number}, counted from 0, and so are its rows."
+        message = f"{error} This is partition {number}; partitions and rows are counted from 0."
         raise type(error)(message) from error
 
 
@@ -404,9 +404,9 @@ def _kept(names: Sequence[str], cells: Sequence[Future]) -> Future:
 
 
 def _blocks(n_features: int, slots: Sequence[str]) -> list[tuple[str | None, list[int], int]]:
-    """Divide the columns among workers, by their threads: where, which, and how many threads.
+    """Divide the columns among workers in proportion to their threads: worker, columns, number of threads.
 
-    Sampled values travel to each worker: it takes some columns, or none.
+    Sampled values are sent to each of these workers, so a worker takes several columns or none.
     """
     places: Sequence[str | None] = slots or [None]
     threads = [*Counter(places).items()][: max(1, min(MOST_CUTTERS, n_features // COLUMNS_TO_CUT))]
@@ -419,7 +419,7 @@ def _blocks(n_features: int, slots: Sequence[str]) -> list[tuple[str | None, lis
 def send_table(
     cluster: Cluster, schema: Schema, reading: Reading, engine: NativeEngine, codes: Codes, *, keep_values: bool
 ) -> CodedOnCluster:
-    """Send a table that was read and coded here."""
+    """Send a table that was read and coded locally."""
     table = reading.table
     columns = [engine.column(codes, f) for f in range(table.n_features)]
     many = frozenset(f for f, (_, lows, highs) in enumerate(columns) if not np.array_equal(lows, highs))
@@ -430,7 +430,7 @@ def send_table(
     narrow = [codes.astype(f"u{width}") for (codes, _, _), width in zip(columns, outline.widths, strict=True)]
     highs = CodeMaxima({f: light(columns[f][2]) for f in many}, {f: float(columns[f][1][0]) for f in many})
     rows = Rows(table.target, table.weight, table.groups, table.strata, codes.values)
-    sent = [  # one by one: a chunk that was sent need not stay here
+    sent = [  # one at a time: a chunk that was sent need not stay in local memory
         cluster.send(Chunk(min(ROWS_SENT, table.n_rows - i), [pack(codes[i : i + ROWS_SENT]) for codes in narrow]))
         for i in range(0, table.n_rows, ROWS_SENT)
     ]
@@ -440,7 +440,7 @@ def send_table(
 
 
 def _plan_parts(cluster: Cluster, table: Table) -> list[KeptPart]:
-    """Divide a table that is here among the threads of all workers."""
+    """Divide a local table among the threads of all workers."""
     places: list[str | None] = [*cluster.slots()] or [None]
     ends = [table.n_rows * i // len(places) for i in range(len(places) + 1)]
     pieces = [table.X[begin:end] for begin, end in pairwise(ends)]

@@ -1,7 +1,7 @@
-"""The engine of a Dask cluster: partitions are read and coded where they are, and workers grow the trees.
+"""The engine of a Dask cluster: workers read and code the partitions that they hold, and grow the trees.
 
-ClusterEngine    implements `Engine` for fits; predictions are made by the native engine, here or in each partition
-ClusterTable     a training table whose rows stay on the workers until they are needed here
+ClusterEngine    implements `Engine` for fits; predictions are made by the native engine, locally or by partition
+ClusterTable     a training table whose rows stay on the workers until they are needed locally
 """
 
 from collections.abc import Callable, Iterator
@@ -24,17 +24,17 @@ from weald.errors import DataError, ParameterError
 from weald.estimators.forest_base import RandomForest
 from weald.forest.forest import Forest
 
-TIMES_SENT = 5  # that a table is sent to workers which die with it, or with a part of its values
+TIMES_SENT = 5  # maximum number of times a table is sent to workers that die with it
 
 
 class ClusterEngine(NativeEngine):
-    """Fits on the cluster of the Dask client in scope. An engine serves one fit."""
+    """Fits on the cluster of the current Dask client. An engine serves one fit."""
 
     name = "dask"
 
     @property
     def local(self) -> NativeEngine:  # type: ignore[override]  # not itself
-        """The native engine: what a cluster has grown is used here."""
+        """The native engine, which uses the grown forest locally."""
         return NativeEngine()
 
     @cached_property
@@ -43,25 +43,23 @@ class ClusterEngine(NativeEngine):
         return Cluster()
 
     def threads(self, n_jobs: int | None) -> int:
-        """Count the threads of all workers."""
+        """Return the number of threads of all workers."""
         return self.cluster.n_threads
 
     # ------------------------------------------------------------------------------------------------------- read
 
     def read(self, model: Model, data: TrainingArguments) -> Reading:
-        """Read partitions where they are, or a table that is here."""
+        """Read partitions on their workers, or a local table."""
         if not isinstance(model, RandomForest):
             if is_collection(data.X):
                 raise DataError(
-                    "X is a Dask collection. fit of forests, predict and predict_proba take those; for all else give a "
-                    "table that is here: X.compute()."
+                    "X is a Dask collection, which only fit, predict and predict_proba of forests accept. For all else "
+                    "give a local table: X.compute()."
                 )
-            raise ParameterError(
-                f"engine='dask' is for forests, which {type(model).__name__} is not. Give engine=\"auto\"."
-            )
+            raise ParameterError(f"engine='dask' is for forests, not for {type(model).__name__}. Set engine=\"auto\".")
         if getattr(model, "resampling", "bagging") != "bagging":
             raise ParameterError(
-                f"resampling={model.resampling!r} grows one tree after the other, so that a cluster is of no use. Fit "
+                f"resampling={model.resampling!r} grows one tree after the other, which a cluster cannot speed up. Fit "
                 'on one machine: engine="auto".'
             )
         self._wants_values = wants_values(model)
@@ -69,7 +67,9 @@ class ClusterEngine(NativeEngine):
             return self._read_partitions(model, data)
         reading = super().read(model, data)
         if reading.table.targets is not None:
-            raise ParameterError("Several targets cannot be had on a cluster yet. Fit one for each, or on one machine.")
+            raise ParameterError(
+                "Multi-output does not work on a cluster. Fit one model per target, or on one machine."
+            )
         self._reading, self._schema = reading, model.schema_
         return reading
 
@@ -78,8 +78,8 @@ class ClusterEngine(NativeEngine):
         labels = coding.labels
         if labels.groups is not None and not labels.whole:
             raise ParameterError(
-                "groups are drawn whole, each row as often as its weight says, but sample_weight has fractions. Give "
-                "whole weights, or leave sample_weight out."
+                "With groups, sample_weight must be whole numbers, because each row of a drawn group is taken as often "
+                "as its weight. It has fractions. Give whole weights, or leave sample_weight out."
             )
         model.schema_, model.n_features_in_ = labels.schema, labels.n_features
         if labels.schema.names is not None:
@@ -91,7 +91,7 @@ class ClusterEngine(NativeEngine):
     def code(
         self, table: Table, max_bins: int, n_threads: int = 1, watch: Watch | None = None, n_trees: int = 0
     ) -> "ClusterCodes":
-        """Code partitions where they are; a table that is here is coded here and sent."""
+        """Code partitions on their workers; a local table is coded locally and sent."""
         if isinstance(table, ClusterTable):
             self._codes = ClusterCodes(table.coding.code())
             return self._codes
@@ -112,7 +112,7 @@ class ClusterEngine(NativeEngine):
         return self._codes
 
     def bag_source_of(self, codes: Codes) -> Codes:
-        """Leave out of a coded table all that bags are not drawn from."""
+        """Reduce a coded table to the data from which bags are drawn."""
         source: Codes = super().bag_source(codes)
         return source
 
@@ -129,7 +129,7 @@ class ClusterEngine(NativeEngine):
         watch: Watch | None = None,
         ccp_alpha: float = 0.0,
     ) -> Forest:
-        """Let the workers grow the trees."""
+        """Grow the trees on the workers."""
         return _own(codes).scheduler.grow(TreeJob(growth, seed, ccp_alpha), first_tree, n_trees)
 
     def grow_and_vote(
@@ -144,7 +144,7 @@ class ClusterEngine(NativeEngine):
         voting: str | None,
         add_votes: AddVotes | None,
     ) -> tuple[Forest, OutOfBagVotes | None]:
-        """Let the workers grow the trees, and add up out-of-bag votes as trees come."""
+        """Grow the trees on the workers, and sum out-of-bag votes as trees arrive."""
         return _own(codes).scheduler.grow_and_vote(TreeJob(growth, seed, ccp_alpha, voting), n_trees, watch)
 
     def sum_votes_out_of_bag(
@@ -159,26 +159,25 @@ class ClusterEngine(NativeEngine):
         start: OutOfBagVotes | None = None,
         room: int = 0,
     ) -> OutOfBagVotes:
-        """Let the workers add up votes. The sums stay there until `collect`."""
+        """Sum votes on the workers. The sums stay there until `collect`."""
         job = TreeJob(growth, 0, 0.0, voting)
         return _own(codes).scheduler.sum_votes(job, forest, start, room)
 
     def collect(self, votes: OutOfBagVotes) -> OutOfBagVotes:
-        """Bring the sums of votes here."""
+        """Fetch the sums of votes."""
         sums: FloatArray | RemoteVotes = votes.sums
         return sums.fetch(votes) if isinstance(sums, RemoteVotes) else votes
 
     def bag_source(self, codes: Codes) -> Codes:
-        """Bring what bags are drawn from here."""
+        """Fetch the data from which bags are drawn."""
         return _own(codes).bags
 
     # -------------------------------------------------------------------------------------------- workers that die
 
     def attempts(self) -> "Iterator[Attempt]":
-        """Yield a context for each time that trees are grown.
+        """Yield a context for each attempt to grow the trees.
 
-        A table that was sent from here is sent again if it was lost with the workers; one in partitions is computed
-        again by Dask itself.
+        A local table that was lost with its workers is sent again; lost partitions are computed again by Dask.
         """
         for times_left in reversed(range(TIMES_SENT)):
             attempt = Attempt(self, may_fail=times_left > 0 and self._codes.send is not None)
@@ -187,14 +186,14 @@ class ClusterEngine(NativeEngine):
                 return
 
     def send_again(self) -> None:
-        """Send the table again, to workers that are there now."""
+        """Send the table again, to the current workers."""
         self.cluster.release_memory()
         if self._codes.send is not None:
             self._codes.scheduler = Scheduler(self._codes.send())
 
     def release(self) -> None:
-        """Release what a fit that failed has left on the cluster."""
-        if "cluster" in vars(self):  # or it was never reached
+        """Release the data of a failed fit on the cluster."""
+        if "cluster" in vars(self):  # else it was never reached
             self.cluster.release_memory()
 
 
@@ -221,14 +220,14 @@ class ClusterCodes:
     def __init__(
         self, there: CodedOnCluster, bags: Codes | None = None, send: Callable[[], CodedOnCluster] | None = None
     ) -> None:
-        """Take codes that are on the cluster; what bags are drawn from, if it is here; how to send the codes again."""
+        """Take codes on the cluster; the bag data, if they are local; a function that sends the codes again."""
         self.scheduler, self.send = Scheduler(there), send
         if bags is not None:
             self.bags = bags
 
     @cached_property
     def bags(self) -> Codes:
-        """What bags are drawn from."""
+        """The data from which bags are drawn."""
         found: Codes = NativeEngine().receive_bags(self.scheduler.coded.fetch_bags())
         return found
 
@@ -250,12 +249,12 @@ class ClusterCodes:
 
 def _own(codes: Codes) -> ClusterCodes:
     if not isinstance(codes, ClusterCodes):
-        raise TypeError(f"The engine of a cluster was given {type(codes).__name__}, which are codes of another engine.")
+        raise TypeError(f"The cluster engine was given {type(codes).__name__}, which are codes of another engine.")
     return codes
 
 
 class ClusterTable(Table):
-    """A table in partitions. Targets, weights, groups and strata are brought here only when they are needed."""
+    """A table in partitions. Targets, weights, groups and strata are fetched only when they are needed."""
 
     is_in_memory: ClassVar[bool] = False
 
@@ -276,12 +275,12 @@ class ClusterTable(Table):
 
     @property
     def labels(self) -> Labels:
-        """What is known of all rows together."""
+        """Names, classes and categories of the whole table, and its total weight."""
         return self.coding.labels
 
     @property
     def n_rows(self) -> int:
-        """Number of rows, wherever they are."""
+        """Number of rows in all partitions."""
         return self.labels.n_rows
 
     @property
@@ -289,7 +288,7 @@ class ClusterTable(Table):
         return self.coding.fetch_rows()
 
     def compute_on_rows(self, ask: Callable[[Table, Asked], Answer], asked: Asked) -> Answer:
-        """Ask where the rows are: they are many, and the answer is small."""
+        """Call a function on a worker: the rows are many, and the result is small."""
         return self.coding.compute_on_rows(ask, asked)
 
     @property

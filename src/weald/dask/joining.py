@@ -1,11 +1,11 @@
-"""Trees that travel, and are put into the arrays of one forest as they come.
+"""Sending trees, and joining them to one forest as they arrive.
 
-    TreeArrays      some trees on their way: a third of what they take in a forest
-    Joining    the forest that they become
+    TreeArrays      trees in a compact form for sending: a third of their size in a forest
+    Joining    a forest that is filled with trees
 
-To pack trees as a file does makes them smaller still, but takes longer than to move them. A forest has its arrays in
-one piece each: to join all trees at the end, when everybody waits for it, would take as long as to receive them once
-more.
+Compressing trees as in model files would make them smaller still, but takes longer than sending them. Each array of a
+forest is contiguous: joining all trees at the end, when all workers are idle, would take as long as receiving them
+again.
 """
 
 import dataclasses
@@ -24,26 +24,26 @@ from weald.io.streams import narrow
 
 Arrays = dict[str, Array]
 
-SPARE = 1.05  # of what is expected: pages that nobody writes to take no memory
-# Of each array of starts: what starts there. On their way they are lengths.
+SPARE = 1.05  # factor on the expected size: pages that are never written take no memory
+# For each array of starts, the array that they index. They are sent as lengths.
 STARTS = {"tree_start": "feature", "leaf_start": "leaf_class", "category_start": "category_sets"}
-OF_SPLITS = ("feature", "threshold", "right", "flags", "decrease")  # the same in all leaves
+OF_SPLITS = ("feature", "threshold", "right", "flags", "decrease")  # constant in leaves
 WHOLE = ("feature", "right", "size", "leaf_class", "category_sets", *STARTS)
 
 
 @dataclass(frozen=True)
 class TreeArrays:
-    """Trees on their way: what leaves have in common is left out, and numbers are as narrow as they allow."""
+    """Trees in compact form: constant entries of leaves are left out, and numbers are as narrow as possible."""
 
-    head: dict[str, Any]  # all of a forest that is no array
+    head: dict[str, Any]  # fields of the forest that are not arrays
     arrays: Arrays
     types: dict[str, np.dtype[Any]]  # of the arrays in a forest
-    is_leaf: npt.NDArray[np.uint8]  # a bit for each node
+    is_leaf: npt.NDArray[np.uint8]  # one bit per node
     n_nodes: int
 
     @classmethod
     def of(cls, forest: Forest) -> Self:
-        """Make them small."""
+        """Make the compact form of a forest."""
         arrays = forest.as_lengths()
         types = {name: array.dtype for name, array in arrays.items()}
         is_leaf = forest.feature < 0
@@ -59,15 +59,15 @@ class TreeArrays:
 
     @property
     def n_trees(self) -> int:
-        """How many there are."""
+        """Number of trees."""
         return len(self.arrays["tree_start"])
 
     def array(self, name: str) -> Array:
-        """Give an array; weights that were left out are the sizes."""
+        """Return an array; weights that were left out equal the sizes."""
         return self.arrays["size"] if name == "weight" and name not in self.arrays else self.arrays[name]
 
     def splits(self) -> IntArray:
-        """Give the numbers of the nodes that are no leaves."""
+        """Return the numbers of the split nodes."""
         return np.flatnonzero(np.unpackbits(self.is_leaf, count=self.n_nodes) == 0)
 
     def __sizeof__(self) -> int:
@@ -82,9 +82,9 @@ def _narrow_if_whole(weights: Array) -> Array:
 
 
 class Joining:
-    """A forest of which some trees are there; `n_trees` are expected.
+    """A forest that is filled part by part; `n_trees` are expected.
 
-    Many may come at the end, when everybody waits for them. So threads fill in what has found its place.
+    Many parts may arrive at the end, when all workers are idle. So threads copy those whose place is known.
     """
 
     def __init__(self, n_trees: int, n_threads: int = 1) -> None:
@@ -98,22 +98,22 @@ class Joining:
         self._early: dict[int, TreeArrays] = {}
 
     def add(self, number: int, trees: TreeArrays) -> None:
-        """Take a part of the forest; parts may come in any order."""
+        """Add a part of the forest; parts may arrive in any order."""
         self._early[number] = trees
         while self._n_parts in self._early:
             self._append(self._early.pop(self._n_parts))
             self._n_parts += 1
 
     def forest(self) -> Forest:
-        """Give the forest, all parts of which have come."""
-        assert self._n_parts  # noqa: S101  (there are none)
-        assert not self._early  # noqa: S101  (a part was never given)
+        """Return the forest; all parts must have been added."""
+        assert self._n_parts  # noqa: S101  (no part was added)
+        assert not self._early  # noqa: S101  (a part is missing)
         self._wait()
         arrays = {name: room[: self._filled[name] + (name in STARTS)] for name, room in self._rooms.items()}
         return Forest(**{**self._head, **arrays, "origins": merge_origins(self._origins)})
 
     def close(self) -> None:
-        """Let the threads go."""
+        """Stop the threads."""
         if self._pool:
             self._pool.shutdown(cancel_futures=True)
 
@@ -137,7 +137,7 @@ class Joining:
         self._filling.clear()
 
     def _extend(self, name: str, dtype: np.dtype[Any], length: int) -> Array:
-        """Make an array longer: give its new end, and of starts the one before it, too."""
+        """Extend an array and return its new end; for starts, including the entry before."""
         begin = self._filled.get(name, 0)
         end = self._filled[name] = begin + length
         room, first = self._rooms.get(name), int(name in STARTS)
@@ -151,7 +151,7 @@ class Joining:
 
 
 def _fill(trees: TreeArrays, places: Arrays, before: dict[str, int]) -> None:
-    """Write trees to their places in a forest; `before` says how much of each array is before them."""
+    """Copy trees to their places in a forest; `before` has the length of each array before them."""
     splits = trees.splits()
     for name, there in places.items():
         array = trees.array(name)
@@ -168,13 +168,13 @@ def _fill(trees: TreeArrays, places: Arrays, before: dict[str, int]) -> None:
 
 
 def _zeros(length: int, dtype: np.dtype[Any]) -> Array:
-    """Take memory page by page: NumPy asks for large pages, and the system may have to move others to make them."""
-    own = {"flags": mmap.MAP_PRIVATE} if hasattr(mmap, "MAP_PRIVATE") else {}  # there are none on Windows
+    """Allocate memory page by page: NumPy asks for large pages, for which the system may have to move others."""
+    own = {"flags": mmap.MAP_PRIVATE} if hasattr(mmap, "MAP_PRIVATE") else {}  # not on Windows
     return np.frombuffer(mmap.mmap(-1, max(1, length * dtype.itemsize), **own), dtype, length)
 
 
 def join(parts: Sequence[TreeArrays]) -> Forest:
-    """Put trees behind one another."""
+    """Concatenate trees."""
     joining = Joining(sum(trees.n_trees for trees in parts))
     for number, trees in enumerate(parts):
         joining.add(number, trees)

@@ -1,8 +1,8 @@
-"""Memory of a worker, kept by its allocator while a task runs or a table is open, and given back afterwards.
+"""Keeping freed memory in the allocator of a worker while a task runs or a table is open.
 
-Dask tells the allocator of its workers (glibc's malloc, by MALLOC_TRIM_THRESHOLD_) to give back at once what is freed,
-and with that every array of 128 KiB or more comes anew from the system, page by page. Steps that go column by column
-take twice as long so, and trees that are grown one task after the other a tenth longer.
+Dask sets the allocator of its workers (glibc's malloc, by MALLOC_TRIM_THRESHOLD_) to return freed memory at once. Then
+every array of 128 KiB or more is allocated anew from the system, page by page. Steps that process columns one by one
+take twice as long, and trees that are grown in one task after the other a tenth longer.
 """
 
 import ctypes
@@ -15,26 +15,26 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-TRIM, MMAP = -1, -3  # what malloc.h calls M_TRIM_THRESHOLD and M_MMAP_THRESHOLD
+TRIM, MMAP = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
 DEFAULTS = {TRIM: ("MALLOC_TRIM_THRESHOLD_", 128 << 10), MMAP: ("MALLOC_MMAP_THRESHOLD_", 128 << 10)}
-KEPT = {TRIM: 1 << 30, MMAP: 32 << 20}  # what malloc takes at most, or little short of it
+KEPT = {TRIM: 1 << 30, MMAP: 32 << 20}  # about the maximum that malloc accepts
 
 
 class RetainedMemory:
-    """A function that runs as a task of a worker."""
+    """A function to run as a task on a worker."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function, self.__name__ = function, function.__name__
 
     def __call__(self, *args: Any) -> Any:
-        """Run it; memory that it frees is kept for it."""
+        """Run it; the allocator keeps the memory that it frees."""
         with keeping_memory():
             return self.function(*args)
 
 
 @contextmanager
 def keeping_memory() -> Iterator[None]:
-    """Let the allocator keep what is freed, if it was told not to. Several threads may want that at the same time."""
+    """Let the allocator keep freed memory, if it was set not to. Several threads may do so at the same time."""
     if not _trims_at_once():
         yield
         return
@@ -46,23 +46,23 @@ def keeping_memory() -> Iterator[None]:
 
 
 def keep_memory_beside(thing: Any) -> None:
-    """Let the allocator keep what is freed for as long as something is there."""
+    """Let the allocator keep freed memory as long as an object lives."""
     if _trims_at_once():
         _KEEPERS.add(1)
         weakref.finalize(thing, _KEEPERS.add, -1)
 
 
 def _trims_at_once() -> bool:
-    """Say whether the allocator was told to; else it finds out by itself what is worth keeping."""
+    """Return whether the allocator returns memory at once; otherwise it adapts by itself."""
     return DEFAULTS[TRIM][0] in os.environ and sys.platform.startswith("linux")
 
 
 class _Retainers:
-    """Counts those who want memory to be kept."""
+    """Counts the users that want memory to be kept."""
 
     def __init__(self) -> None:
         self._n = 0
-        self._lock = threading.RLock()  # things may be found to be gone at any moment, also while it is held
+        self._lock = threading.RLock()  # finalizers may run at any moment, even while it is held
 
     def add(self, n: int) -> None:
         libc = _libc()

@@ -1,4 +1,4 @@
-"""Predictions of Dask collections: one partition at a time, when they are asked for.
+"""Predictions for Dask collections: computed lazily, one partition at a time.
 
 predict    a method of a fitted model and a collection -> a collection
 """
@@ -11,8 +11,8 @@ from weald.estimators.chunked_prediction import predict_nothing
 
 
 def predict(model: Any, method: str, X: Any, width: int = 0, **how: Any) -> Any:
-    """Call a method of a model for each partition by itself. The model is sent once, not with each of them."""
-    # A name of our own: to find one, Dask would pickle the model.
+    """Call a method of a model for each partition. The model is sent once, not with every task."""
+    # An explicit name: otherwise Dask would pickle the model to make one.
     there = import_dask("dask").delayed(model, name=f"weald-{uuid.uuid4().hex}", traverse=False)
     nothing = predict_nothing(model, method, width)
     call = Call(method, how, nothing)
@@ -25,18 +25,18 @@ def predict(model: Any, method: str, X: Any, width: int = 0, **how: Any) -> Any:
 
 
 class Call:
-    """A method of a fitted estimator, as a function that travels."""
+    """A method of a fitted estimator, as a function that can be pickled."""
 
     def __init__(self, method: str, how: dict[str, Any], nothing: Any) -> None:
         self.method, self.how, self.nothing = method, how, nothing
 
     def __call__(self, X: Any, model: Any) -> Any:
-        """Predict the rows of one partition; an empty one has nothing to predict."""
+        """Predict the rows of one partition; for an empty one return empty predictions."""
         found = getattr(model, self.method)(X, **self.how) if len(X) else self.nothing
         return _like(X, found) if hasattr(X, "iloc") else found
 
 
 def _like(frame: Any, found: Any) -> Any:
-    """Give predictions the index of the frame that they are for, in the frame's own library."""
+    """Return predictions with the index of the frame, in the frame's own library."""
     kind = type(frame) if found.ndim > 1 else type(frame.iloc[:, 0])
     return kind(found, index=frame.index)

@@ -1,13 +1,13 @@
 """Divides trees and out-of-bag votes among the workers of a cluster, and joins the results.
 
-    TreeJob        what is to be grown or voted
+    TreeJob        what to grow and whether to vote
     Scheduler      divides the work, and reports progress
     TreeJobs       the trees of one call: submits tasks as workers finish others
     ErrorsBySet    the out-of-bag error so far
     RemoteVotes    sums of votes that stay on the workers
 
-Sums over trees run in tree order, so rows are divided among the workers, and each block of rows hears the trees one
-after the other. Errors are integers: those of all blocks add up to what one machine finds.
+Sums over trees run in tree order, so rows are divided among the workers, and each block of rows gets the votes of one
+set of trees after the other. Errors are integers: the sums over all blocks equal those of one machine.
 """
 
 from collections.abc import Generator, Sequence
@@ -45,31 +45,31 @@ from weald.engines.threads import count_threads
 from weald.errors import ParameterError
 from weald.forest.forest import Bags, Forest
 
-TASKS_PER_THREAD = 4  # at least: the more, the less is lost with a worker
+TASKS_PER_THREAD = 4  # minimum: with more tasks, less is lost with a worker
 BLOCK_BYTES = 1 << 28  # of values that a vote reads
-JOINERS = 4  # threads of the client that put trees in their places, at most
+JOINERS = 4  # maximum number of threads of the client that join trees
 
 
 @dataclass(frozen=True)
 class RowBlock:
-    """Rows of which one task after the other hears what trees say."""
+    """Rows whose votes are summed by one task after the other."""
 
     runs: list[Run]
-    values: Any = None  # their name; None: codes tell them
-    place: str | None = None  # where these are
+    values: Any = None  # future of the values; None: read from codes
+    place: str | None = None  # the worker that holds the values
 
 
 class ErrorsBySet:
-    """The errors of sets of trees, put together as they come, block by block of the rows."""
+    """The errors of sets of trees, joined as they arrive, block by block of the rows."""
 
     def __init__(self, n_told: int, n_blocks: int) -> None:
         self._n_told, self._n_blocks = n_told, n_blocks
         self._found: dict[int, Errors] = {}
-        self.errors: list[Errors] = []  # of the first sets, all of whose blocks have come
-        self.error: float | None = None  # after all trees of these
+        self.errors: list[Errors] = []  # of the first sets, for which all blocks have arrived
+        self.error: float | None = None  # after all trees of these sets
 
     def add(self, number: int, errors: Errors) -> None:
-        """Take the errors of one block. They are numbered set by set, and may come in any order."""
+        """Add the errors of one block. Blocks are numbered set by set, and may arrive in any order."""
         self._found[number] = errors
         while not self.is_complete():
             first = len(self.errors) * self._n_blocks
@@ -80,32 +80,32 @@ class ErrorsBySet:
             self.error = float(self.errors[-1].means()[-1])
 
     def is_complete(self) -> bool:
-        """Say whether all sets have been judged."""
+        """Return whether the errors of all sets are complete."""
         return len(self.errors) * self._n_blocks == self._n_told
 
 
 @dataclass(frozen=True)
 class TreeJob:
-    """What is to be grown, or voted: all that tasks need to know beside the table."""
+    """What to grow, and whether to vote: the arguments of tasks besides the table."""
 
     growth: Growth
     seed: int
     ccp_alpha: float
-    voting: str | None = None  # None: no out-of-bag votes are wanted
+    voting: str | None = None  # None: no out-of-bag votes
 
 
 class Scheduler:
     """Divides the trees of a forest, and their out-of-bag votes, among the workers."""
 
     def __init__(self, coded: CodedOnCluster) -> None:
-        """Take a table that is on the cluster."""
+        """Take a table on the cluster."""
         self.coded, self.cluster = coded, coded.cluster
         self.n_threads = self.cluster.n_threads
         self._sent: list[Future] = []
         self.blocks = _blocks_of_parts(coded) if coded.parts else _blocks_of_codes(coded, self.n_threads)
 
     def grow(self, job: TreeJob, first: int, n_trees: int) -> Forest:
-        """Grow trees `first`, `first + 1` ... all over the cluster."""
+        """Grow trees `first`, `first + 1` ... on the whole cluster."""
         with closing(TreeJobs(self, replace(job, voting=None), first, n_trees).results()) as results:
             found = dict(results)
         return join([found[i] for i in range(len(found))])
@@ -113,22 +113,22 @@ class Scheduler:
     def sum_votes(
         self, job: TreeJob, forest: Forest, before: OutOfBagVotes | None = None, room: int = 0
     ) -> OutOfBagVotes:
-        """Add up out-of-bag votes. The sums stay on the workers: `sums` names them."""
+        """Sum out-of-bag votes. The sums stay on the workers: `sums` has their futures."""
         named = [(origin.bags, *tree) for origin in forest.origins for tree in origin.trees()]
-        self._sent.append(self.cluster.send(TreeArrays.of(forest)))  # what is sent cannot be worked out again
+        self._sent.append(self.cluster.send(TreeArrays.of(forest)))  # sent data cannot be computed again
         earlier: Any = None if before is None else before.sums
         said = self.vote(job, self._sent[-1:], self.draw(job, named), None if earlier is None else earlier.blocks, room)
         errors = reduce(Errors.add, self.cluster.gather_all([self.cluster.submit(errors_of, block) for block in said]))
         return self._with_curve(said, [errors])
 
     def grow_and_vote(self, job: TreeJob, n_trees: int, watch: Watch | None) -> tuple[Forest, OutOfBagVotes | None]:
-        """Grow the first trees and, if wanted, add up their votes as they come; report progress."""
+        """Grow the first trees and sum their votes, if wanted, as they arrive; report progress."""
         jobs = TreeJobs(self, job, 0, n_trees)
         forest, errors = self._watch(jobs, n_trees, watch)
         return forest, None if jobs.votes is None else self._with_curve(jobs.votes, errors)
 
     def fetch(self, said: OutOfBagVotes) -> OutOfBagVotes:
-        """Bring what trees said of all rows here."""
+        """Fetch the votes for all rows."""
         names: Any = said.sums
         found = self.cluster.gather_all([self.cluster.submit(votes_of, block) for block in names.blocks])
         n_rows, width = self.coded.labels.n_rows, found[0].sums.shape[1:]
@@ -139,11 +139,11 @@ class Scheduler:
         return OutOfBagVotes(sums, n_trees, said.errors, said.shares)
 
     def draw(self, job: TreeJob, named: Sequence[tuple[Bags | None, int, int]]) -> Future:
-        """Hand in the search for rows outside the bags of some trees."""
+        """Submit the search for the out-of-bag rows of some trees."""
         return self.coded.submit(draw_outside, job.growth, named, priority=1)
 
     def vote(self, job: TreeJob, trees: list[Future], outside: Future, before: Any, room: int) -> list[Future]:
-        """Hand in the votes of one set of trees, block by block."""
+        """Submit the votes of one set of trees, block by block."""
         return [
             self.coded.submit(
                 vote,
@@ -155,8 +155,8 @@ class Scheduler:
                 block.values,
                 None if before is None else before[i],
                 room,
-                priority=1,  # as soon as trees are there, so that the error so far is known
-                wish=block.place,  # values are not to travel
+                priority=1,  # as soon as trees are done, so that progress shows the error
+                wish=block.place,  # values should not be sent
             )
             for i, block in enumerate(self.blocks)
         ]
@@ -191,32 +191,32 @@ class Scheduler:
             joining.close()
 
     def _with_curve(self, said: Any, errors: Sequence[Errors]) -> OutOfBagVotes:
-        """Put the names of what was said, and the errors of all rows, into the form of one machine."""
+        """Combine the futures of votes and the errors of all rows in the result type of one machine."""
         labels = self.coded.labels
         length = labels.total if labels.whole else self._line_length()
         names: Any = RemoteVotes(self, said)
         return OutOfBagVotes(names, names, *curve_of(errors, length))
 
     def _line_length(self) -> int:
-        """Add up the line of weights that are not whole."""
+        """Sum the integer weights of all rows, if weights are fractional."""
         found: int = self.cluster.gather(self.cluster.submit(length_of_line, self.coded.rows, self.coded.labels_there))
         return found
 
 
 @dataclass(frozen=True)
 class RemoteVotes:
-    """Sums of votes that are on the workers, block by block."""
+    """Sums of votes on the workers, block by block."""
 
     scheduler: Scheduler
     blocks: list[Future]
 
     def fetch(self, votes: OutOfBagVotes) -> OutOfBagVotes:
-        """Bring the sums here."""
+        """Fetch the sums."""
         return self.scheduler.fetch(votes)
 
 
 class TreeJobs:
-    """Trees that grow, task by task, and what they are to say of rows outside their bags, set by set."""
+    """Trees that are grown task by task, and their out-of-bag votes, set by set."""
 
     def __init__(self, scheduler: Scheduler, job: TreeJob, first: int, n_trees: int) -> None:
         """Divide the trees into tasks."""
@@ -224,21 +224,21 @@ class TreeJobs:
         n_tasks = scheduler.n_threads * TASKS_PER_THREAD
         tree_ranges = split_trees(range(first, first + n_trees), scheduler.coded.labels.n_rows, n_tasks)
         self.n_tasks = len(tree_ranges)
-        self._tasks: list[Future] = [None] * self.n_tasks  # None: not handed in yet
-        # Rows are read anew for each set, so there are no more than are worth it.
+        self._tasks: list[Future] = [None] * self.n_tasks  # None: not submitted yet
+        # Each set reads the rows again, so sets are not smaller than needed.
         self._sets = divide(range(self.n_tasks), n_tasks) if job.voting is not None else []
-        self._tree_ranges, self._n_voting = tree_ranges, 0  # sets that were told to
-        self.votes: Any = None  # names of what trees have said, block by block
+        self._tree_ranges, self._n_voting = tree_ranges, 0  # sets whose votes were submitted
+        self.votes: Any = None  # futures of votes, block by block
         self.n_told = len(self._sets) * len(scheduler.blocks)
         self._awaited = PendingTasks(self.n_tasks + self.n_told)
         slots = self._cluster.slots()
         self._queue = TaskQueue(slots, self._jobs(slots), self._awaited.fail)
 
     def results(self) -> Generator[tuple[int, Any], None, None]:
-        """Yield trees by the number of their task, and errors by numbers that follow. Workers need not keep either.
+        """Yield trees by task number, and errors by the numbers after these. Workers need not keep either.
 
-        The scheduler has to look at all chunks of codes for each task. So all workers are given something to begin
-        with, and more when the codes have arrived.
+        The scheduler checks all chunks of codes for each task. So each worker first gets one task, and more when the
+        codes have arrived.
         """
         try:
             self._queue.begin()
@@ -258,14 +258,14 @@ class TreeJobs:
     # ------------------------------------------------------------------------------------------------------ inside
 
     def _jobs(self, slots: Sequence[str]) -> list[Job]:
-        """Say what is to be handed in.
+        """Return the jobs in order.
 
-        Dask puts a task where its data are, and the codes are nowhere or in one place when the first trees are due.
-        So each task says whose turn it is. And Dask takes tasks of one priority in any order: large ones might come
+        Dask runs tasks where their data are, but the codes are on no worker, or on one, when the first trees are
+        submitted. So each job names its worker. And Dask runs tasks of one priority in any order: large ones might come
         last.
         """
         n_rows, growth = self._coded.labels.n_rows, self._job.growth
-        # Trees of so many leaves are grown from the best node to the next, and have no pieces.
+        # Trees with max_leaf_nodes grow best-first and have no pieces.
         n_last, n_pieces = (
             (0, 1) if growth.max_leaf_nodes else count_pieces(self._tree_ranges, min(n_rows, growth.n_draws), slots)
         )
@@ -285,7 +285,7 @@ class TreeJobs:
         return self._expect(i, self._coded.submit(grow_trees, *what, priority=-i / self.n_tasks, wish=wish))
 
     def _grow_piece(self, i: int, number: int, n_pieces: int, found: list[Future], wish: str | None) -> Future:
-        """Hand in a piece of a tree. With the last of them the tree is handed in that they make."""
+        """Submit a piece of a tree. After the last piece, submit the task that joins them."""
         job = self._job
         what = (job.growth, job.seed, self._tree_ranges[i][0], number, n_pieces)
         piece = self._coded.submit(grow_piece, *what, priority=-i / self.n_tasks, wish=wish)
@@ -301,7 +301,7 @@ class TreeJobs:
         return task
 
     def _vote_for_ready_sets(self) -> None:
-        """Let sets of trees speak that have been handed in."""
+        """Submit the votes of sets of trees that have been submitted."""
         for of_set in self._sets[self._n_voting :]:
             tasks = [self._tasks[i] for i in of_set]
             if None in tasks:
@@ -315,7 +315,7 @@ class TreeJobs:
             self._n_voting += 1
 
     def _release(self, i: int) -> bool:
-        """Let a task go whose trees are here, if they have been told to speak, or need not."""
+        """Release a task whose trees have arrived, if their votes were submitted or are not wanted."""
         if self._sets and not any(i in of_set for of_set in self._sets[: self._n_voting]):
             return False
         self._tasks[i].release()
@@ -323,7 +323,7 @@ class TreeJobs:
 
 
 def _blocks_of_codes(coded: CodedOnCluster, n_threads: int) -> list[RowBlock]:
-    """Divide rows whose codes tell their values: every worker has them."""
+    """Divide rows whose values are read from codes, which every worker has."""
     n_rows, n_features = coded.labels.n_rows, coded.labels.n_features
     n_blocks = min(n_rows, max(n_threads, -(-8 * n_rows * n_features // BLOCK_BYTES)))
     ends = [n_rows * i // n_blocks for i in range(n_blocks + 1)]
@@ -331,7 +331,7 @@ def _blocks_of_codes(coded: CodedOnCluster, n_threads: int) -> list[RowBlock]:
 
 
 def _blocks_of_parts(coded: CodedOnCluster) -> list[RowBlock]:
-    """Divide rows among the workers that have their values."""
+    """Divide rows among the workers that hold their values."""
     firsts = [0, *accumulate(part.n_rows for part in coded.parts)]
     places, n_rows = ([getattr(part, name) for part in coded.parts] for name in ("place", "n_rows"))
     blocks = []
@@ -339,5 +339,5 @@ def _blocks_of_parts(coded: CodedOnCluster) -> list[RowBlock]:
         cut = [(coded.parts[i].values, begin - firsts[i], end - firsts[i]) for i, begin, end in pieces]
         values = coded.cluster.submit(take_rows, cut, wish=place)
         blocks.append(RowBlock([run for _, *run in pieces], values, place))
-    coded.parts.clear()  # blocks have them now
+    coded.parts.clear()  # blocks hold them now
     return blocks

@@ -1,11 +1,11 @@
-"""Tasks that are handed in one after the other, as workers have done those before.
+"""A queue of tasks: each is submitted when a worker has finished another.
 
-    TaskQueue    who is next
+    TaskQueue    assigns the next task to a worker
 
-Dask decides where a task runs when it is handed in, and looks once a second whether others have nothing to do. Were all
-tasks handed in at once, a worker on a slow processor would have as many of them as one on a quick processor, and its
-last trees would be waited for. So each thread of a worker has a task and a few that wait: a part of what is left, so
-that a cluster which grows with its tasks sees many, and towards the end none.
+Dask chooses the worker of a task when it is submitted, and looks only once a second for idle workers. If all tasks were
+submitted at once, a slow worker would get as many as a fast one, and its last trees would delay the fit. So each thread
+of a worker has one running task and some waiting tasks: a fraction of the remaining ones, so that an adaptive cluster
+sees many tasks, and none towards the end.
 """
 
 import contextvars
@@ -18,12 +18,12 @@ from typing import Any
 
 from weald.dask.cluster import Future
 
-Job = Callable[[str | None], Any]  # hands in a task that suits a worker
+Job = Callable[[str | None], Any]  # submits a task to a preferred worker
 
-WAITING = 3  # a thread has at most one of so many tasks that are left for it
-LEAST = 2  # but that many: one that runs, and one that waits
-LAST_ROUNDS = 2  # tasks a thread, in which none waits
-LOOK_EVERY = 1.0  # seconds between two looks for workers that have come or gone
+WAITING = 3  # a thread has at most one of this many remaining tasks per thread waiting
+LEAST = 2  # minimum per thread: one task running, one waiting
+LAST_ROUNDS = 2  # tasks per thread at the end, without waiting ones
+LOOK_EVERY = 1.0  # seconds between checks for workers that have joined or left
 
 
 @dataclass(eq=False)
@@ -31,35 +31,35 @@ class WorkerSlot:
     """A thread of a worker."""
 
     worker: str | None
-    tasks: list[Future] = field(default_factory=list)  # that it has not done yet
+    tasks: list[Future] = field(default_factory=list)  # not done yet
     is_there: bool = True
 
 
 class TaskQueue:
-    """Jobs, the first of which are done first, and slots of which each does one after the other."""
+    """Jobs in order, and slots that each run one after the other."""
 
     def __init__(self, slots: Sequence[str], jobs: Sequence[Job], fail: Callable[[Exception], None]) -> None:
-        """Take all there is to do. What goes wrong while others wait is told to `fail`."""
+        """Take the jobs. Errors in callbacks are passed to `fail`."""
         self._jobs, self._fail = deque(jobs), fail
-        # Where nobody is there yet, all are handed in: who comes divides them.
+        # Without workers, all jobs are submitted: workers that join divide them.
         self._slots = [WorkerSlot(name) for name in slots] or [WorkerSlot(None) for _ in jobs]
         self._lock, self._is_open, self._last_look = threading.Lock(), True, time.monotonic()
-        self._context = contextvars.copy_context()  # what the user has said of tasks of this fit
+        self._context = contextvars.copy_context()  # Dask settings of the user for tasks of this fit
 
     def begin(self) -> None:
-        """Give each slot a task that has none."""
+        """Give a task to each slot that has none."""
         for slot in self._slots:
             if not slot.tasks:
                 self._submit(slot)
 
     def fill(self) -> None:
-        """Give slots all that they may have."""
-        for _ in range(len(self._jobs)):  # in turns
+        """Fill all slots up to their limits."""
+        for _ in range(len(self._jobs)):  # round-robin
             if not sum(self._submit(slot) for slot in self._slots):
                 return
 
     def poll(self, find_slots: Callable[[], Sequence[str]]) -> None:
-        """See to it that things go on. Dask has one thread for all that wait for tasks, and it may be busy."""
+        """Fill slots regularly: Dask's only callback thread may be busy."""
         for slot in self._slots:
             for task in list(slot.tasks):
                 if task.status != "pending":
@@ -70,16 +70,16 @@ class TaskQueue:
             self.fill()
 
     def close(self) -> None:
-        """Hand in no more."""
+        """Submit no more tasks."""
         self._is_open = False
-        with self._lock:  # nothing is being handed in
+        with self._lock:  # waits for a submission in progress
             pass
 
     def _renew_slots(self, names: Sequence[str]) -> None:
-        """Let workers take part that have come. What those had that are gone is done by others."""
+        """Add slots for workers that have joined. Tasks of lost workers go to others."""
         left = Counter(names)
         if not left:
-            return  # all are gone: who comes will have to do with what was handed in
+            return  # all workers are gone: those that join run what was submitted
         for slot in self._slots:
             slot.is_there = slot.worker is not None and left[slot.worker] > 0
             left[slot.worker or ""] -= slot.is_there
@@ -96,17 +96,17 @@ class TaskQueue:
         return True
 
     def _next(self, slot: WorkerSlot, task: Future) -> None:
-        """Hand in what follows a task, once. This may run in a thread of Dask's."""
+        """Submit the task that follows a finished one, once. This may run in a thread of Dask."""
         with self._lock:
             if task not in slot.tasks:
                 return
             slot.tasks.remove(task)
         try:
             self._submit(slot)
-        except Exception as error:  # noqa: BLE001  (whoever waits is to hear of it)
+        except Exception as error:  # noqa: BLE001  (passed to the waiting thread)
             self._fail(error)
 
     def _most(self) -> int:
-        """How many tasks a slot may have."""
+        """Return the maximum number of tasks of a slot."""
         n_left, n_slots = len(self._jobs), sum(slot.is_there for slot in self._slots)
         return 1 if n_left <= LAST_ROUNDS * n_slots else max(LEAST, n_left // (WAITING * n_slots))

@@ -1,11 +1,11 @@
-"""A tree that several workers grow, a piece each.
+"""A tree that several workers grow, each one piece.
 
-    Piece        some nodes of a tree that follow one another in pre-order, on their way
-    make_tree    all pieces -> the tree, as a forest
+    Piece        consecutive nodes of a tree in pre-order, in compact form
+    make_tree    all pieces -> a forest of one tree
 
-A worker that grows a piece divides the nodes that have rows of it, and puts leaves where other pieces belong: that is a
-tree, too, and travels like others. Of it, the nodes of the piece count. Right children may be in later pieces: where
-these begin is known when all nodes stand behind one another.
+A worker that grows a piece splits the nodes that have rows of it, and puts leaves where other pieces belong. The result
+is a tree, too, of which only the nodes of the piece are used. Right children may be in later pieces; their numbers are
+known when all nodes are concatenated.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ OF_NODES = ("feature", "threshold", "right", "flags", "size", "weight", "decreas
 
 @dataclass(frozen=True)
 class Piece:
-    """The nodes from `begin` to the one before `end` of a tree."""
+    """The nodes `begin` to `end - 1` of a tree."""
 
     tree: TreeArrays
     begin: int
@@ -36,7 +36,7 @@ class Piece:
 
 
 def make_tree(pieces: Sequence[Piece]) -> Forest:
-    """Put the nodes of all pieces behind one another: a forest of one tree."""
+    """Join the nodes of all pieces to a forest of one tree."""
     trees = [join([piece.tree]) for piece in pieces]
     cut = [_cut(tree, piece.begin, piece.end) for tree, piece in zip(trees, pieces, strict=True)]
     joined = {name: np.concatenate([arrays[name] for arrays in cut]) for name in cut[0]}
@@ -53,7 +53,7 @@ def make_tree(pieces: Sequence[Piece]) -> Forest:
 
 
 def _cut(tree: Forest, begin: int, end: int) -> Arrays:
-    """Take some nodes of a tree, and what belongs to them; starts are replaced by lengths."""
+    """Take some nodes of a tree, with their leaf entries and category sets; starts are replaced by lengths."""
     arrays = tree.as_lengths()
     found = {name: arrays[name][begin:end] for name in OF_NODES}  # some may be empty
     for start, contents, has_some in (
@@ -68,10 +68,10 @@ def _cut(tree: Forest, begin: int, end: int) -> Arrays:
 
 
 def _link(right: IntArray, is_leaf: npt.NDArray[np.bool_], n_open: IntArray, piece: Piece, nodes: slice) -> None:
-    """Find the right children of the nodes of a piece, which now stand elsewhere.
+    """Renumber the right children of the nodes of a piece, which have moved.
 
-    `n_open` says how many subtrees are still to come behind each node. Where there is one less than when a node was
-    opened, its left subtree has ended.
+    `n_open` is the number of open subtrees after each node. Where it is one less than at a node for the first time, the
+    left subtree of that node has ended.
     """
     here = right[nodes]
     is_later = here >= piece.end

@@ -1,15 +1,15 @@
-"""What workers do with a table of codes that has arrived there. Each of these is a task: a pure function.
+"""The tasks that workers run on a table of codes. Each is a pure function.
 
-grow_trees        some trees
-grow_piece        a piece of one
-join_pieces       the tree that they make
-draw_outside      which rows are outside the bags of trees
-send_bags         what bags are drawn from, for those who ask later
-take_rows         the values of a block of rows
-vote              what trees say of a block of rows outside their bags, after what earlier trees said
-errors_of         of that, how wrong they are
-votes_of          of that, all they said
-length_of_line    the lengths of all rows on the line of weights
+grow_trees        grows some trees
+grow_piece        grows a piece of one tree
+join_pieces       joins the pieces of a tree
+draw_outside      finds the out-of-bag rows of trees
+send_bags         returns the data from which bags are drawn
+take_rows         joins the values of a block of rows
+vote              adds the votes of trees for the out-of-bag rows of a block to earlier votes
+errors_of         the out-of-bag errors of these votes
+votes_of          the summed votes
+length_of_line    the sum of the integer weights of all rows
 """
 
 from collections.abc import Sequence
@@ -32,13 +32,13 @@ from weald.engines.params import Growth
 from weald.forest.forest import Bags, Forest
 from weald.forest.pruning import prune_forest
 
-Run = Sequence[int]  # rows that follow one another: the first, and the one behind the last
-# What every task needs to open the table.
+Run = Sequence[int]  # consecutive rows: first and end
+# The arguments that every task needs to open the table.
 CodedParts = tuple[Sequence[Chunk], Sequence[ColumnCuts], CodeMaxima, Rows, Labels]
 
 
 def open_here(codes: CodedParts) -> CodedTable:
-    """Open the table that has arrived at a worker. All its threads help: they need it, too."""
+    """Open the table on this worker, with all its threads: all of them need it."""
     chunks, columns, highs, rows, labels = codes
     return open_table(chunks, join_cuts(columns, labels), highs, rows, labels, n_threads_here())
 
@@ -46,20 +46,20 @@ def open_here(codes: CodedParts) -> CodedTable:
 def grow_trees(
     codes: CodedParts, growth: Growth, seed: int, first: int, n_trees: int, ccp_alpha: float, helped: bool
 ) -> TreeArrays:
-    """Grow some trees on a thread of the worker. If they may be helped, so do its threads that have no task left."""
+    """Grow some trees on a thread of the worker. If `helped`, idle threads of the worker help."""
     n_slots = n_threads_here() if helped else 1
     forest = NativeEngine().grow_with_help(open_here(codes).ranked, growth, seed, first, n_trees, n_slots)
     return _sent(forest, ccp_alpha)
 
 
 def grow_piece(codes: CodedParts, growth: Growth, seed: int, tree: int, number: int, n_pieces: int) -> Piece:
-    """Grow one of the pieces of a tree."""
+    """Grow one piece of a tree."""
     forest, *nodes = NativeEngine().grow_piece(open_here(codes).ranked, growth, seed, tree, number, n_pieces)
     return Piece(TreeArrays.of(forest), *nodes)
 
 
 def join_pieces(found: Sequence[Piece], ccp_alpha: float) -> TreeArrays:
-    """Make a tree of all its pieces."""
+    """Join the pieces of a tree."""
     return _sent(make_tree(found), ccp_alpha)
 
 
@@ -68,15 +68,15 @@ def _sent(forest: Forest, ccp_alpha: float) -> TreeArrays:
 
 
 def send_bags(codes: CodedParts) -> tuple[Any, ...]:
-    """Send what bags are drawn from: 24 bytes a row at most."""
+    """Return the data from which bags are drawn: at most 24 bytes per row."""
     return NativeEngine().send_bags(open_here(codes).ranked)
 
 
 def draw_outside(codes: CodedParts, growth: Growth, named: Sequence[tuple[Bags | None, int, int]]) -> list[IntArray]:
-    """Find the rows outside the bags of some trees: once, for all who let these trees speak.
+    """Find the out-of-bag rows of some trees, once for all votes of these trees.
 
-    Trees are named by their bags (None: as `growth` says), seed and number. Of each set of trees there is an integer
-    for each row, with a bit for each tree.
+    Trees are named by their bags (None: as in `growth`), seed and number. The result has an integer per row for each
+    set of trees, with one bit per tree.
     """
     kinds = list(dict.fromkeys(bags for bags, _, _ in named))
     growths = [growth if bags is None else growth.with_bags(bags) for bags in kinds]
@@ -86,10 +86,10 @@ def draw_outside(codes: CodedParts, growth: Growth, named: Sequence[tuple[Bags |
 
 @dataclass(frozen=True)
 class BlockVotes:
-    """What trees have said of a block of rows outside their bags."""
+    """The votes of trees for the out-of-bag rows of a block."""
 
     votes: OutOfBagVotes
-    errors: Errors  # after each of the trees that spoke last
+    errors: Errors  # after each tree of the last set
 
 
 def vote(
@@ -103,7 +103,7 @@ def vote(
     before: BlockVotes | None,
     room: int,
 ) -> BlockVotes:
-    """Let some trees speak of a block of rows: runs of them, whose values are in this order; None: codes tell them."""
+    """Add the votes of trees for a block of rows: runs of rows, and their values in order; None: read from codes."""
     coded = open_here(codes)
     assert coded.values is not None  # noqa: S101  (for the type checker: it is open)
     X = np.concatenate([read_block(codes[0], coded.values, *run) for run in runs]) if values is None else values
@@ -116,17 +116,17 @@ def vote(
 
 
 def errors_of(said: BlockVotes) -> Errors:
-    """Take what is small."""
+    """Return the errors, which are small."""
     return said.errors
 
 
 def votes_of(said: BlockVotes) -> OutOfBagVotes:
-    """Take what is as long as the block."""
+    """Return the votes, an array as long as the block."""
     return said.votes
 
 
 def take_rows(pieces: Sequence[tuple[Any, int, int]]) -> Any:
-    """Put the values of a block together: pieces of parts."""
+    """Join the values of a block from pieces of parts."""
     cut = [values[begin:end] for values, begin, end in pieces]
     if len(cut) == 1:
         return cut[0]
@@ -134,5 +134,5 @@ def take_rows(pieces: Sequence[tuple[Any, int, int]]) -> Any:
 
 
 def length_of_line(rows: Rows, labels: Labels) -> int:
-    """Add up the lengths of all rows on the line of weights."""
+    """Sum the integer weights of all rows."""
     return int(labels.lengths(rows.weight, len(rows.target)).sum(dtype=np.uint64))

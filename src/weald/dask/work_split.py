@@ -1,13 +1,13 @@
-"""How much a worker is given: trees and partitions by the task, and the memory that they need.
+"""Sizes of tasks: how many trees and partitions a task gets, and how much memory a worker needs.
 
 split_trees          trees -> the tasks that grow them, smaller ones towards the end
-first_helped         from which of them on threads that have nothing to do help others
-count_pieces         how many of the last trees are grown in pieces, where nobody can help
-divide               things -> pieces of neighbors
-group_neighbors      partitions -> those that one task takes
-share_threads        tables of several partitions -> how many threads work at each
-divide_rows          rows of parts -> blocks, one for each thread where they lie
-bytes_on_a_worker    how much memory a worker needs: an estimate beforehand
+first_helped         the first task that idle threads help with
+count_pieces         how many of the last trees are grown in pieces
+divide               a sequence -> pieces of neighbors
+group_neighbors      partitions -> groups, one task each
+share_threads        tables of several partitions -> number of threads for each
+divide_rows          rows of parts -> blocks, one for each thread of the worker that holds them
+bytes_on_a_worker    estimate of the memory that a worker needs
 """
 
 from collections import Counter
@@ -17,26 +17,26 @@ from typing import Any
 
 from weald.data.task import Task
 
-ROWS_PER_TASK = 1 << 18, 1 << 20  # of all its trees: less would not be worth a task, more would be lost with a worker
-COLUMNS_PER_THREAD = 2  # of a table that several threads share: with fewer, some would wait for others
-CELLS_PER_THREAD = 1 << 17  # with fewer it takes longer to start threads
-ROWS_PER_PIECE = 1 << 16  # of a tree: with fewer, most of the time would go to nodes that others divide, too
+ROWS_PER_TASK = 1 << 18, 1 << 20  # of all its trees: fewer are not worth a task, more would be lost with a worker
+COLUMNS_PER_THREAD = 2  # of a table that several threads share: with fewer, some threads would be idle
+CELLS_PER_THREAD = 1 << 17  # with fewer, starting threads takes longer
+ROWS_PER_PIECE = 1 << 16  # of a tree: with fewer, most time would go to nodes that several pieces repeat
 
-# Bytes a row, measured at 1,000,000 x 28.
-TO_RANK, RANKED = 110, 50  # while rows are ranked; of that, what stays
+# Bytes per row, measured at 1,000,000 x 28.
+TO_RANK, RANKED = 110, 50  # while rows are ranked; afterwards
 TO_GROW = {Task.CLASSIFICATION: 56, Task.REGRESSION: 150}  # while a tree grows
-GROWN = {Task.CLASSIFICATION: 14, Task.REGRESSION: 71}  # when it is grown, to purity
-LINE = 16  # bytes of which the codes of a row take a multiple
-VALUE = 8  # bytes of a value that is kept beside its code, at most
-TWICE, COPIED = 4, 1 << 27  # trees, and their bytes, at most, that are in memory twice while they are joined
+GROWN = {Task.CLASSIFICATION: 14, Task.REGRESSION: 71}  # per tree when it is grown to purity
+LINE = 16  # the codes of a row are padded to a multiple of this many bytes
+VALUE = 8  # maximum bytes of a value kept beside its code
+TWICE, COPIED = 4, 1 << 27  # maximum number of trees, and of bytes, in memory twice while they are joined
 
-Piece = tuple[int, int, int]  # which part, the first row and the one behind the last, counted through all parts
+Piece = tuple[int, int, int]  # part number, first row and end row, counted over all parts
 
 
 def split_trees(trees: range, n_rows: int, n_tasks: int) -> list[range]:
-    """Divide trees into tasks, at least so many where there are enough trees.
+    """Divide trees into at least `n_tasks` tasks, if there are enough trees.
 
-    Towards the end tasks are smaller, so that all workers are done at about the same time.
+    Tasks get smaller towards the end, so that all workers finish at about the same time.
     """
     least = min(_trees_that_have(ROWS_PER_TASK[0], n_rows), max(1, len(trees) // n_tasks))
     tree_ranges = []
@@ -48,19 +48,19 @@ def split_trees(trees: range, n_rows: int, n_tasks: int) -> list[range]:
 
 
 def first_helped(n_tasks: int, n_threads: int) -> int:
-    """Say from which task on others may help: the last for each thread, and those that do not come out even.
+    """Return the first task that other threads may help with: the last task per thread, and the remainder.
 
-    Before them everybody has a task of their own, and a tree that several threads grow takes a little longer in all.
+    Before it, every thread has a task of its own; a tree grown by several threads costs slightly more in total.
     """
     return max(0, n_tasks - n_threads - n_tasks % n_threads) if n_threads else 0
 
 
 def count_pieces(tree_ranges: Sequence[range], n_rows: int, slots: Sequence[str]) -> tuple[int, int]:
-    """Say how many of the last trees are grown in pieces, and in how many each of them.
+    """Return how many of the last trees are grown in pieces, and the number of pieces of each.
 
-    These are trees that do not go evenly into workers of one thread: others grow their last trees together. A piece
-    takes as long as its part of the tree and, again, the few nodes that have rows of several pieces. `n_rows` are those
-    that a tree has.
+    If the trees do not divide evenly among workers of one thread, the workers grow the last trees together. A piece
+    takes as long as its part of the tree plus the few nodes that have rows of several pieces. `n_rows` is the number of
+    rows of a tree.
     """
     n_last = sum(map(len, tree_ranges)) % len(slots) if slots else 0
     if not n_last or len(set(slots)) < len(slots) or any(len(trees) > 1 for trees in tree_ranges[-n_last:]):
@@ -74,7 +74,7 @@ def _trees_that_have(rows: int, n_rows: int) -> int:
 
 
 def divide(things: Sequence[Any], n: int) -> list[Any]:
-    """Divide things into n pieces of neighbors, the longer ones first: those who take them in turns get as many."""
+    """Divide a sequence into n pieces of neighbors; the first pieces are the longer ones."""
     size, n_longer = divmod(len(things), n)
     ends = [i * size + min(i, n_longer) for i in range(n + 1)]
     return [things[begin:end] for begin, end in pairwise(ends) if begin < end]
@@ -83,11 +83,11 @@ def divide(things: Sequence[Any], n: int) -> list[Any]:
 def group_neighbors(
     places: Sequence[str | None], n_rows: Sequence[int], slots: Sequence[str], n_features: int, most_rows: int
 ) -> list[list[int]]:
-    """Group partitions that follow one another and lie in one place: few groups, whose columns threads there share.
+    """Group consecutive partitions on the same worker into few groups, whose columns its threads share.
 
-    They take fewer tasks so, and wait less for Python's lock, of which a worker has but one. Of more rows than its
-    threads may read at once, `most_rows` each, every thread takes its own. Partitions without rows are left out. Large
-    ones stay alone, and so does one of which nobody knows where it is.
+    Fewer tasks wait less for Python's global lock, one per worker. If a worker holds more than `most_rows` rows per
+    thread, every thread takes its own group. Partitions without rows are left out. Large partitions, and those whose
+    worker is unknown, are groups by themselves.
     """
     have_rows = [i for i, n in enumerate(n_rows) if n]
     n_parts, rows, threads = Counter[str | None](), Counter[str | None](), Counter[str | None](slots)
@@ -115,7 +115,7 @@ def group_neighbors(
 
 
 def share_threads(places: Sequence[str | None], n_cells: Sequence[int], slots: Sequence[str]) -> list[int]:
-    """Say how many threads work at each of some tables, of which it is known where they lie and how large they are."""
+    """Return the number of threads for each table, from the worker that holds it and its size."""
     here, there = Counter(places), Counter[str | None](slots)
     return [max(1, min(there[at] // here[at], n // CELLS_PER_THREAD)) for at, n in zip(places, n_cells, strict=True)]
 
@@ -123,16 +123,16 @@ def share_threads(places: Sequence[str | None], n_cells: Sequence[int], slots: S
 def divide_rows(
     places: Sequence[str | None], n_rows: Sequence[int], slots: Sequence[str]
 ) -> list[tuple[str | None, list[Piece]]]:
-    """Divide the rows of parts into blocks of as many rows, one for each thread where they lie: where, and pieces.
+    """Divide the rows of parts into equal blocks, one for each thread of the worker that holds them: worker, pieces.
 
-    Where more rows lie in one place than its threads should have, there are more blocks: others may take them.
+    If a worker holds more rows than its threads should process, it has more blocks, which other workers may take.
     """
-    fair = max(1, -(-sum(n_rows) // max(1, len(slots))))  # rows of a thread
+    fair = max(1, -(-sum(n_rows) // max(1, len(slots))))  # rows per thread
     firsts = [0, *accumulate(n_rows)]
     blocks = []
     for place in dict.fromkeys(places):
         here = [part for part, where in enumerate(places) if where == place]
-        laid = list(pairwise([0, *accumulate(n_rows[part] for part in here)]))  # end to end
+        laid = list(pairwise([0, *accumulate(n_rows[part] for part in here)]))  # concatenated
         n_here = laid[-1][1]
         n_blocks = min(n_here, max(-(-n_here // fair), [*slots].count(place or "")))
         for begin, end in pairwise(n_here * i // n_blocks for i in range(n_blocks + 1)):
@@ -146,10 +146,10 @@ def divide_rows(
 
 
 def bytes_on_a_worker(n_rows: int, widths: Sequence[int], n_threads: int, task: Task) -> int:
-    """Estimate how much memory a worker needs: the codes as they came, ranked, and by row; then what is made of them.
+    """Estimate the memory that a worker needs: codes as received, ranked, and by row; then the growing trees.
 
-    The codes by row are all as wide as the widest, and are left out where some have four bytes. Each thread grows trees
-    of a task.
+    Codes by row all have the width of the widest column; they are left out if some columns have four bytes. Each thread
+    grows the trees of one task.
     """
     by_row = 0 if max(widths) == 4 else -(-len(widths) * max(widths) // LINE) * LINE
     n_trees, of_a_tree = _trees_that_have(ROWS_PER_TASK[1], n_rows), n_rows * GROWN[task]
