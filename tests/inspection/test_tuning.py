@@ -74,6 +74,30 @@ def test_stopping_rules_are_compared_with_one_forest(names, given):
     assert found.best_estimator.get_params() == same.get_params()
 
 
+@pytest.mark.parametrize("search", ["grid", "one_by_one"])
+@pytest.mark.parametrize("labels", [Y, (np.arange(len(Y)) % 7 == 0).astype(int)])
+def test_numbers_of_trees_that_leave_rows_without_a_score_do_not_win(search, labels):
+    numbers = list(range(1, 41))
+    given = forest(n_estimators=1, oob_score=True)
+    found = weald.tune(given, X, labels, grid={"n_estimators": numbers}, search=search)
+    surface = forest(oob_score=True).fit(X, labels).oob_.surface(values={"n_estimators": numbers})
+    assert (surface.fractions[:5] < 1).all()
+    assert surface.fractions[-1] == 1
+    assert [step.error for step in found.path[:40]] == surface.errors.tolist()
+    whole = surface.errors[surface.fractions == 1]
+    assert found.best_error == whole.min() == surface.errors[found.best_params["n_estimators"] - 1]
+    assert surface.fractions[found.best_params["n_estimators"] - 1] == 1
+    assert not any(step.is_best for step in found.path[:5])
+
+
+def test_an_unknown_error_gives_way_to_a_known_one():
+    few = weald.RandomForestClassifier(1, random_state=3)  # both rows are in the bag of the first tree
+    found = weald.tune(few, X[:1].repeat(2, 0), ["a", "b"], grid={"n_estimators": [1, 30]})
+    assert np.isnan(found.path[0].error)
+    assert not found.path[0].is_best
+    assert found.best_params == {"n_estimators": 30}
+
+
 def test_other_parameters_need_a_forest_for_each_combination():
     grid = {"max_features": [1, 4], "max_depth": [1, 2, 3], "min_samples_leaf": [1, 5]}
     found = weald.tune(forest(), X, Y, grid=grid, search="grid")
