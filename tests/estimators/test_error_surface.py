@@ -145,6 +145,23 @@ def test_sparse_tables_have_a_surface(forest):
     assert np.array_equal(model.oob_.surface("max_depth").errors, forest.oob_.surface("max_depth").errors)
 
 
+def test_data_that_was_changed_in_place_is_refused():
+    for kind, data in ((weald.RandomForestClassifier, (X, Y)), (weald.RandomForestRegressor, (XR, YR))):
+        table, target = data[0].copy(), data[1].astype(float)
+        model = kind(30, oob_score=True, random_state=0).fit(table, target)
+        before = model.oob_.surface("max_depth").errors
+        kept = table.copy()
+        table[:, 1] = table[::-1, 1]
+        with pytest.raises(DataError, match="changed in place after the fit"):
+            model.oob_.surface("max_depth")
+        table[:] = kept
+        assert np.array_equal(model.oob_.surface("max_depth").errors, before)
+        table[:, 0] *= 2.0  # the same ranks
+        with pytest.raises(DataError, match="changed in place after the fit"):
+            model.oob_.surface("max_depth")
+        assert np.array_equal(model.out_of_bag(kept, target).surface("max_depth").errors, before)
+
+
 def test_rows_of_weight_0_are_left_out():
     model = weald.RandomForestClassifier(40, oob_score=True, random_state=0).fit(X, Y, np.arange(150) % 3)
     assert model.oob_.surface("max_depth").errors[-1] == model.oob_error_

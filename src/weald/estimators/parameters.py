@@ -391,7 +391,8 @@ ATTRIBUTES = (
     Attribute(
         "oob_",
         "weald.estimators.out_of_bag.OutOfBag",
-        "Out-of-bag predictions, errors and scores, if `oob_score` is set.",
+        "Out-of-bag predictions, errors and scores, if `oob_score` is set. It keeps the training table in memory until "
+        "the forest is pickled or saved.",
         None,
         True,
     ),
