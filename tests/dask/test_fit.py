@@ -364,6 +364,23 @@ def test_the_ordinary_forest_with_a_cluster_as_its_engine(client):
     assert sent.predict(table[COLUMNS]).tolist() == local.predict(table[COLUMNS]).tolist()
 
 
+def test_a_surface_needs_the_table_here(client):
+    table = frame()
+    given = {"n_estimators": 12, "random_state": 3, "oob_score": True}
+    parts = partitioned(table, [700, 900])
+    there = weald.RandomForestClassifier(**given).fit(parts[COLUMNS], parts["y"])
+    with pytest.raises(weald.DataError, match=r"rows on a cluster stay there.*forest.out_of_bag\(X, y\).surface"):
+        there.oob_.surface("max_depth")
+    local = weald.RandomForestClassifier(**given).fit(table[COLUMNS], table["y"])
+    assert_same_surface(there.out_of_bag(table[COLUMNS], table["y"]), local)
+
+
+def assert_same_surface(found, local):
+    mine, other = (of.surface("max_depth", "n_estimators") for of in (found, local.oob_))
+    np.testing.assert_array_equal(mine.errors, other.errors)
+    np.testing.assert_array_equal(mine.leaves, other.leaves)
+
+
 DESIGNS = {
     "bags by class": ({"bootstrap": "balanced"}, []),
     "draws by class": ({"max_samples": {"yes": 50, "no": 0.5}}, []),
