@@ -10,6 +10,7 @@ import pytest
 import weald
 from tests.laws.cases import CATEGORICAL, CRITERIA, ENGINES, is_of_classes, make_table
 from weald.estimators.error_surface import suggest_values
+from weald.plot import PruningDisplay
 
 each_engine = pytest.mark.parametrize("engine", ENGINES)
 each_criterion = pytest.mark.parametrize("criterion", CRITERIA)
@@ -103,3 +104,30 @@ def test_the_number_of_threads_changes_nothing():
     table = make_table(90, COLUMNS, 0, seed=1)
     one, many = (fit(table, 8, n_jobs=n).oob_.surface("ccp_alpha", "max_depth") for n in (1, 3))
     assert np.array_equal(one.errors, many.errors)
+
+
+@each_engine
+@each_criterion
+def test_the_error_after_each_tree_is_the_surface_of_the_number_of_trees(criterion, engine):
+    table = make_table(70, COLUMNS, 3 if is_of_classes(criterion) else 0, weights="fractional", missing=0.1, seed=4)
+    forest = fit(table, 12, criterion=criterion, engine=engine)
+    errors = forest.oob_.surface(values={"n_estimators": list(range(1, 13))}).errors
+    np.testing.assert_allclose(forest.oob_.curve.error, errors, rtol=1e-12)
+
+
+@each_engine
+@each_criterion
+def test_choose_alpha_and_the_pruning_display_have_the_errors_of_the_surface(criterion, engine):
+    table, new = (make_table(n, COLUMNS, 3 if is_of_classes(criterion) else 0, missing=0.1, seed=n) for n in (80, 61))
+    tree = fit(table, 3, criterion=criterion, engine=engine)[1]
+    path = tree.pruning_path(frame="dict")
+    surface = weald.surface(tree, new.X, new.target, values={"ccp_alpha": path["alpha"].tolist()})
+    choice = tree.choose_alpha(new.X, new.target, method="holdout", one_standard_error=False)
+    display = PruningDisplay.from_estimator(tree, new.X, new.target)
+    for errors, spreads in (
+        (choice.errors, choice.standard_errors),
+        (display.new_error, display.standard_error),
+    ):
+        np.testing.assert_allclose(errors, surface.errors, rtol=1e-12)
+        np.testing.assert_allclose(spreads, surface.standard_errors, rtol=1e-9)
+    assert choice.errors[choice.best] == pytest.approx(surface.errors.ravel()[surface.place()])

@@ -4,6 +4,9 @@ The out-of-bag error of T trees approaches its limit about as 1/T. The gain stil
 difference between the mean error over the third quarter of the trees and that over the last one. (Means, since single
 rows that change sides make the error noisy.) Growth stops when this gain is within a small band: 1 % of the error, or
 in classification half the standard error due to the number of rows, if that is larger.
+
+The errors are read from the votes that are added up while trees are grown. A surface over `n_estimators` has the same
+errors, but walks all trees once more.
 """
 
 import math

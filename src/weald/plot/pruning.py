@@ -1,6 +1,9 @@
 """Error against the size of a tree, as it is pruned.
 
 PruningDisplay
+
+Trees are pruned and tested one by one. A surface over `ccp_alpha` has the same errors, but refuses imported and boosted
+trees, and rows of classes that the tree has not seen.
 """
 
 from typing import Self
