@@ -177,7 +177,7 @@ def test_a_file_that_says_nonsense_of_dates_is_refused():
     text = model.to_json().model
     assert '"dates"' in text
     for bad in ('"minutes"', '"numbers"'):
-        with pytest.raises(weald.FormatError, match="Dates or durations are of no column of numbers"):
+        with pytest.raises(weald.FormatError, match="Dates and durations must be numerical columns"):
             weald.from_json(text.replace('"dates"', bad))
 
 

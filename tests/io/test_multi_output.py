@@ -108,5 +108,5 @@ def test_targets_with_other_trees_are_refused():
         assert more in notes["others"][0]["same"]
     notes |= {"fingerprint": UNSIGNED, "others": [{**other, "fingerprint": UNSIGNED} for other in notes["others"]]}
     whole = sign({**mutator.texts, "weald.notes": json.dumps(notes)}, arrays)
-    with unsigned(), pytest.raises(FormatError, match="other trees"):
+    with unsigned(), pytest.raises(FormatError, match="different trees"):
         files.read(whole)

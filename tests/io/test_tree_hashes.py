@@ -64,7 +64,7 @@ def test_a_wrong_hash_is_refused_and_its_tree_is_named(tree):
         arrays["optional.tree_hashes"] = arrays["optional.tree_hashes"].copy()
         arrays["optional.tree_hashes"][0, tree, 31] ^= 1
 
-    refuse(change, f"Tree {tree} has not the hash")
+    refuse(change, f"The hash of tree {tree} differs")
 
 
 def test_a_wrong_hash_of_a_later_target_is_refused():
@@ -72,7 +72,7 @@ def test_a_wrong_hash_of_a_later_target_is_refused():
         arrays["optional.tree_hashes"] = arrays["optional.tree_hashes"].copy()
         arrays["optional.tree_hashes"][1, 2, 0] ^= 1
 
-    refuse(change, "Tree 2 has not the hash", "several targets")
+    refuse(change, "The hash of tree 2 differs", "several targets")
 
 
 @pytest.mark.parametrize(
@@ -91,11 +91,11 @@ def test_hashes_of_another_shape_or_type_are_refused(wrong):
     def change(_, arrays):
         arrays["optional.tree_hashes"] = np.ascontiguousarray(wrong(arrays["optional.tree_hashes"]))
 
-    refuse(change, "is not a hash of 32 bytes for each tree")
+    refuse(change, "must contain a hash of 32 bytes for each tree")
 
 
 def test_a_note_without_hashes_is_refused():
-    refuse(lambda _, arrays: arrays.pop("optional.tree_hashes"), "is not a hash of 32 bytes for each tree")
+    refuse(lambda _, arrays: arrays.pop("optional.tree_hashes"), "must contain a hash of 32 bytes for each tree")
 
 
 @pytest.mark.parametrize("roots", [[], ["0" * 64], ["x", "x"], "0" * 64, [0], {}, None], ids=str)

@@ -59,20 +59,20 @@ def test_a_writer_that_is_no_version_of_weald_is_not_quoted(writer):
 @pytest.mark.parametrize(
     ("requires", "match"),
     [
-        ("estimator zlib zlib", "has the word 'zlib' twice"),
-        ("estimator zlib estimator", "has the word 'estimator' twice"),
-        ("", "no list of words: it has ''"),
-        ("estimator  zlib", "no list of words: it has ''"),
-        (" estimator zlib", "no list of words"),
-        ("estimator zlib ", "no list of words"),
-        ("estimator\tzlib", "no list of words"),
-        ("Estimator zlib", "no list of words"),
-        ("estimator zlib x\u0131", "no list of words"),
-        ("estimator " + "z" * 41, "no list of words"),
-        ('["estimator"]', "no list of words"),
+        ("estimator zlib zlib", "contains the word 'zlib' twice"),
+        ("estimator zlib estimator", "contains the word 'estimator' twice"),
+        ("", "not a list of words: it contains ''"),
+        ("estimator  zlib", "not a list of words: it contains ''"),
+        (" estimator zlib", "not a list of words"),
+        ("estimator zlib ", "not a list of words"),
+        ("estimator\tzlib", "not a list of words"),
+        ("Estimator zlib", "not a list of words"),
+        ("estimator zlib x\u0131", "not a list of words"),
+        ("estimator " + "z" * 41, "not a list of words"),
+        ('["estimator"]', "not a list of words"),
         ("zlib", "either an estimator or a forest"),
         ("estimator forest", "either an estimator or a forest"),
-        ("forest zlib", "holds no estimator"),
+        ("forest zlib", "contains no estimator"),
     ],
 )
 def test_words_that_are_not_as_they_should_be_are_refused(requires, match):
@@ -82,13 +82,13 @@ def test_words_that_are_not_as_they_should_be_are_refused(requires, match):
 def test_a_file_without_words_is_refused():
     texts, notes, arrays = taken_apart()
     del texts["weald.requires"]
-    refuse_cheaply(texts, notes, arrays, "no list of words")
+    refuse_cheaply(texts, notes, arrays, "not a list of words")
 
 
 @pytest.mark.parametrize("given", [["estimator", "zlib"], 1, None, {"estimator": True}], ids=str)
 def test_words_of_another_type_are_refused(given):
     texts, notes, arrays = taken_apart()
-    refuse_cheaply({**texts, "weald.requires": given}, notes, arrays, "metadata are not all texts")
+    refuse_cheaply({**texts, "weald.requires": given}, notes, arrays, "metadata must be texts")
 
 
 @pytest.mark.parametrize("version", ["2.0", "0.9", "11.0"])
@@ -98,7 +98,7 @@ def test_another_format_is_refused_and_the_version_that_reads_it_is_named(versio
 
 @pytest.mark.parametrize("version", ["", "1", "1.", ".1", "1.x", "1.-1", "one", "\u0661.0", "1." + "9" * 5000])
 def test_a_format_that_is_none_is_refused(version):
-    refuse("does not say which format", format=version)
+    refuse("does not state its format", format=version)
 
 
 # ---------------------------------------------------------------------------------------------------------- contracts
@@ -169,7 +169,7 @@ def test_optional_notes_and_arrays_that_are_unknown_are_left_aside():
 @pytest.mark.parametrize("given", [[], 1, "x", None, [{}]], ids=str)
 def test_optional_notes_have_names(given):
     texts, notes, arrays = taken_apart()
-    refuse_cheaply(texts, {**notes, "optional": given}, arrays, "What is optional has no names")
+    refuse_cheaply(texts, {**notes, "optional": given}, arrays, "The optional notes are invalid")
 
 
 @pytest.mark.parametrize("name", ["optional", "optionally.x", "1/optional.x", "x.optional.y"])
@@ -193,7 +193,7 @@ def test_parts_of_forests_have_their_words_and_words_their_parts():
         for other in ([w for w in needed if w != word], *([more] if len(more) > len(needed) else [])):
             texts = {**contents.metadata, words.REQUIRES: " ".join(other)}
             content = b"".join(bytes(part) for part in container.write(texts, contents.arrays))
-            with pytest.raises(FormatError, match="and the trees differ in"):
+            with pytest.raises(FormatError, match="and the trees do not agree on"):
                 files.read(content)
 
 

@@ -2,7 +2,7 @@
 
 The bytes of numbers are reordered by position (all first bytes, all second bytes, ...), which compresses better, and
 compressed by zlib. Arrays that compress by more than MOST_TIMES are stored uncompressed: then a reader can refuse
-larger claims, and no small file can require much memory. Leaf marks are not compressed either, because they determine
+larger sizes, and no small file can require much memory. Leaf marks are not compressed either, because they determine
 the number of nodes.
 """
 
@@ -20,7 +20,7 @@ from weald.io.streams import Arrays
 
 LEVEL = 6
 MOST_TIMES = 64
-LEAST_BYTES = 256  # shorter arrays are not worth it
+LEAST_BYTES = 256  # shorter arrays are not compressed
 LARGE_BYTES = 2**20  # larger arrays are decompressed on several threads
 NEVER = ("node.leaf",)
 
@@ -55,7 +55,7 @@ def _width(dtype: np.dtype[np.generic], shape: Sequence[int]) -> int:
 
 def unzip(arrays: Arrays, zipped: Json, limit: int) -> Arrays:
     """Decompress arrays, if all of them together do not exceed the limit."""
-    require(isinstance(zipped, dict) and zipped.keys() <= arrays.keys(), "Compressed arrays are missing.")
+    require(isinstance(zipped, dict) and zipped.keys() <= arrays.keys(), "The list of compressed arrays is invalid.")
     sizes = {name: _size_of(name, entry, len(arrays[name])) for name, entry in zipped.items()}
     total = sum(sizes.values())
     require(total <= limit, f"Its arrays take {total:,} bytes of memory; {limit:,} are allowed.")
@@ -69,15 +69,15 @@ def _size_of(name: str, entry: Json, n_bytes: int) -> int:
     proper = isinstance(entry, list) and len(entry) == 2 and entry[0] in TYPES.values() and is_numbers(entry[1])
     require(
         proper and _plain_name(name) not in NEVER and 1 <= len(entry[1]) <= 4,
-        f"The compressed array {name!r} is unclear.",
+        f"The metadata of the compressed array {name!r} are invalid.",
     )
     size: int = math.prod(entry[1]) * np.dtype(entry[0]).itemsize
-    require(0 < size < MOST_TIMES * n_bytes, f"The array {name!r} claims {size:,} bytes, compressed to {n_bytes:,}.")
+    require(0 < size < MOST_TIMES * n_bytes, f"The array {name!r} has {size:,} bytes in {n_bytes:,} compressed bytes.")
     return size
 
 
 def _unzip(short: Array, name: str, entry: Json, size: int) -> Array:
-    require(short.dtype == np.uint8 and short.ndim == 1, f"The compressed array {name!r} is no bytes.")
+    require(short.dtype == np.uint8 and short.ndim == 1, f"The compressed array {name!r} is not an array of bytes.")
     engine = zlib.decompressobj()
     try:
         found = engine.decompress(short.tobytes(), size)
@@ -85,7 +85,7 @@ def _unzip(short: Array, name: str, entry: Json, size: int) -> Array:
     except zlib.error as error:
         raise FormatError(f"The array {name!r} cannot be decompressed: {error}.") from None
     whole = len(found) == size and not rest and engine.eof and not engine.unused_data
-    require(whole, f"The array {name!r} is not as long as it should be.")
+    require(whole, f"The array {name!r} has the wrong length.")
     dtype = np.dtype(entry[0])
     by_place = np.frombuffer(found, dtype=np.uint8).reshape(_width(dtype, entry[1]), -1)
     array: Array = np.ascontiguousarray(by_place.T).reshape(-1).view(dtype).reshape(entry[1])

@@ -1,12 +1,12 @@
 """The container of a `.weald` file: a safetensors file, written so that equal contents give equal bytes.
 
     8 bytes     length of the header, little-endian
-    header      JSON: texts under "__metadata__", and type, shape and place of each array
-    arrays      one after the other, little-endian, no gaps
+    header      JSON: texts under "__metadata__", and type, shape and position of each array
+    arrays      contiguous, little-endian, no gaps
 
-The metadata contain two digests: `weald.sha256` of the header (its own 64 characters replaced by zeros), which comes
-first and so is found before anything is parsed, and `weald.data` of the arrays. The reader trusts no number: it refuses
-gaps, overlaps, duplicate names, and a header that is too long, before it allocates memory.
+The metadata contain two digests: `weald.sha256` of the header (its own 64 characters replaced by zeros) and
+`weald.data` of the arrays. The former comes first, so the reader finds it before parsing anything. The reader trusts no
+number: before it allocates memory, it refuses gaps, overlaps, duplicate names, and a header that is too long.
 """
 
 import hashlib
@@ -56,7 +56,7 @@ class Contents:
 
 def write(metadata: dict[str, str], arrays: dict[str, Array], done: Done | None = None) -> list[Buffer]:
     """Lay out a file as pieces to be written one after the other. `done` is called regularly; see `in_slices`."""
-    # This keeps all arrays aligned; PACKED arrays, which are used in place, come first, at the beginning of a cache
+    # This order keeps all arrays aligned. PACKED arrays are used in place, so they come first and begin at a cache
     # line.
     ordered = sorted(arrays.items(), key=lambda item: (PACKED not in item[0], -item[1].dtype.itemsize, item[0]))
     pieces, table, at = [], {}, 0
@@ -109,7 +109,7 @@ def read(buffer: Buffer, *, check_data: bool = True, done: Done | None = None) -
     table = parse_json(bytes(head[8:]))
     metadata = table.pop(METADATA)
     is_text = isinstance(metadata, dict) and all(isinstance(text, str) for text in metadata.values())
-    require(is_text, "The metadata are not all texts.")
+    require(is_text, "The metadata must be texts.")
     arrays = _find_arrays(table, view[end:])
     if check_data:
         whole = metadata.get("weald.data") == _digest(in_slices([view[end:]], done))
@@ -119,11 +119,11 @@ def read(buffer: Buffer, *, check_data: bool = True, done: Done | None = None) -
 
 def _find_header(view: memoryview) -> int:
     """Find the end of the header."""
-    require(len(view) >= DIGEST.stop, f"It is not a .weald file: it has {len(view)} bytes only.")
-    require(view[8 : DIGEST.start] == OPENING, "It is not a .weald file: it begins with other bytes.")
+    require(len(view) >= DIGEST.stop, f"It is not a .weald file: it has only {len(view)} bytes.")
+    require(view[8 : DIGEST.start] == OPENING, "It is not a .weald file: its first bytes differ.")
     length = int.from_bytes(view[:8], "little")
-    require(length <= MOST_HEADER, f"The header claims {length:,} bytes; {MOST_HEADER:,} are allowed.")
-    require(DIGEST.stop <= 8 + length <= len(view), f"The file has {len(view)} bytes, fewer than its header claims.")
+    require(length <= MOST_HEADER, f"The header has {length:,} bytes; {MOST_HEADER:,} are allowed.")
+    require(DIGEST.stop <= 8 + length <= len(view), f"The file is truncated: it has {len(view)} bytes.")
     return 8 + length
 
 
@@ -132,11 +132,11 @@ def _find_arrays(table: dict[str, Json], data: memoryview) -> dict[str, Array]:
     at, arrays = 0, {}
     for name, entry in sorted(table.items(), key=_place_of):
         dtype, shape, (begin, end) = TYPES.get(entry["dtype"]), entry["shape"], entry["data_offsets"]
-        require(dtype is not None, f"Array {name!r} is of the unknown type {entry['dtype']!r}.")
-        require(is_numbers(shape) and len(shape) <= 4, f"Array {name!r} has no proper shape.")
+        require(dtype is not None, f"Array {name!r} has the unknown type {entry['dtype']!r}.")
+        require(is_numbers(shape) and len(shape) <= 4, f"Array {name!r} has an invalid shape.")
         size = math.prod(shape) * np.dtype(dtype).itemsize
-        require(begin == at and end - begin == size, f"Array {name!r} is not where it should be, or not as long.")
-        require(end <= len(data), f"Array {name!r} reaches beyond the end of the file.")
+        require(begin == at and end - begin == size, f"Array {name!r} has a wrong position or length.")
+        require(end <= len(data), f"Array {name!r} extends beyond the end of the file.")
         arrays[name] = np.frombuffer(data[begin:end], dtype=dtype).reshape(shape)
         at = end
     require(at == len(data), f"{len(data) - at} bytes at the end of the file belong to no array.")
@@ -147,7 +147,7 @@ def _place_of(item: tuple[str, Json]) -> tuple[int, int]:
     name, entry = item
     proper = isinstance(entry, dict) and entry.keys() == {"dtype", "shape", "data_offsets"}
     proper = proper and isinstance(entry["dtype"], str) and is_numbers(entry["data_offsets"])
-    require(proper and len(entry["data_offsets"]) == 2, f"The entry of array {name!r} is not as it should be.")
+    require(proper and len(entry["data_offsets"]) == 2, f"The header entry of array {name!r} is invalid.")
     return entry["data_offsets"][0], entry["data_offsets"][1]
 
 
@@ -169,12 +169,12 @@ def parse_json(text: bytes | str) -> dict[str, Json]:
 def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     names = dict(pairs)
     if len(names) != len(pairs):
-        raise ValueError("a name comes twice")
+        raise ValueError("a name occurs twice")
     return names
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _short_int(digits: str) -> int:

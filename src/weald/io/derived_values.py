@@ -1,8 +1,7 @@
-"""Predicting a forest's numbers from the shape of its trees and from their leaves, to store only differences.
+"""Predict the numbers of a forest from the shape and the leaves of its trees, so that files store only differences.
 
-A file stores the differences from these predictions, so they need not be exact, but must be the same on every machine.
-So this module uses only + - * /, whole numbers, ldexp and rint of doubles. core/files/decode.cpp computes the same
-predictions to read files.
+The predictions need not be exact, but must be the same on every machine. So this module uses only + - * /, whole
+numbers, ldexp and rint of doubles. core/files/decode.cpp computes the same predictions when it reads a file.
 
     weights, flags, decreases, values, impurities
 """

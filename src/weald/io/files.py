@@ -56,7 +56,7 @@ RECORDS: dict[str, type] = {
 # Attributes of a fitted estimator other than the forest, the growth and the schema, which are written separately.
 LEARNED: dict[str, Hint] = {
     "altered_by_": str,
-    "class_labels_": np.ndarray | list,  # of a tree of a forest
+    "class_labels_": np.ndarray | list,  # of a tree in a forest
     "classes_": np.ndarray | list,  # lists where there are several targets
     "feature_names_in_": np.ndarray,
     "n_classes_": int | list,
@@ -136,7 +136,7 @@ def write(
     way = words.MAPPABLE if mappable else words.ZLIB if compress else None
     targets: LeafTargets | None = vars(model).get("leaf_targets_")
     if targets is not None and targets.forest is not vars(model).get("forest_"):
-        targets = None  # those of other trees
+        targets = None  # they belong to other trees
     pieces = _write(words.ESTIMATOR, notes, forests, writer, way, tree_hashes=tree_hashes, targets=targets)
     _check_notes(notes, forests, writer)
     return pieces
@@ -237,7 +237,9 @@ def _learned(model: "TreeModel") -> dict[str, object]:
     found = {name: value for name, value in found.items() if name in known or name not in APART}
     strange = [name for name, value in found.items() if name not in known or not fits(value, known[name])]
     if strange:
-        raise FormatError(f"{strange[0]} of this model cannot be written to a .weald file. Delete it first.")
+        raise FormatError(
+            f"{strange[0]} of this model cannot be written to a .weald file. Delete this attribute before saving."
+        )
     return {IN_FILES.get(name, name): value for name, value in found.items()}
 
 
@@ -250,7 +252,7 @@ def _write_training(model: "TreeModel") -> dict[str, Json]:
 def _read_training(model: "TreeModel", written: Json) -> None:
     kinds = {"rows": int, "target": str}
     proper = isinstance(written, dict) and all(type(written.get(name, kind())) is kind for name, kind in kinds.items())
-    require(proper and 0 <= written.get("rows", 0) < 2**63, "The notes on the training are invalid.")
+    require(proper and 0 <= written.get("rows", 0) < 2**63, "The notes on the training data are invalid.")
     for name, attribute in (("rows", "n_samples_fit_"), ("target", "target_name_")):
         if name in written:
             setattr(model, attribute, written[name])
@@ -326,14 +328,14 @@ def read(buffer: Buffer, *, mapped: bool = False, max_bytes: int | None = None) 
     """Read an estimator from the bytes of a file."""
     contents, notes = _open(buffer, words.ESTIMATOR, check_data=not mapped)
     known = {"estimator", "parameters", "learnt", "growth", "schema", "oob", *COMMON}
-    require(notes.keys() - {"others", OPTIONAL} == known, "Notes differ.")
+    require(notes.keys() - {"others", OPTIONAL} == known, "It has missing or unknown notes.")
     opened = _Opened(contents, notes, max_bytes)
     model = _read_model(notes, opened.reader, opened.heads)
     _put_forests(model, opened.forests(mapped=mapped), is_checked=not mapped)
     _read_oob(model, opened.reader, notes["oob"])
     opened.put_leaf_targets(model, mapped=mapped)
     _read_training(model, notes.get(OPTIONAL, {}).get(TRAINING, {}))
-    require(not opened.reader.arrays, "The file has arrays that belong to nothing.")
+    require(not opened.reader.arrays, "The file has unknown arrays.")
     return model
 
 
@@ -341,13 +343,13 @@ def _read_model(notes: dict[str, Json], reader: Reader, heads: Sequence[Head]) -
     """Read an estimator without its forest."""
     kind = estimators().get(notes["estimator"]) if isinstance(notes["estimator"], str) else None
     if kind is None:
-        raise FormatError(f"{notes['estimator']!r} is no estimator of this version of weald.")
+        raise FormatError(f"{notes['estimator']!r} is not an estimator of this version of weald.")
     model = _make(kind, _read_names(notes["parameters"], reader))
     of_files = {name: attribute for attribute, name in IN_FILES.items()}
     learned = {of_files.get(name, name): value for name, value in _read_names(notes["learnt"], reader).items()}
     left = LEARNED | OOB_OF_TARGETS if len(heads) > 1 else LEARNED
     for name, value in learned.items():
-        require(name in left and fits(value, left[name]), f"{name} is nothing that a fit leaves.")
+        require(name in left and fits(value, left[name]), f"The fitted attribute {name} is unknown or invalid.")
     growth, schema = reader.read(notes["growth"]), reader.read(notes["schema"])
     require(isinstance(growth, Growth) and isinstance(schema, Schema), "Growth parameters or columns are missing.")
     for name, value in {**learned, "growth_": growth, "schema_": schema}.items():
@@ -375,10 +377,10 @@ OTHERS = {"head", "fingerprint", "same"}
 def read_forest(buffer: Buffer) -> Forest:
     """Read a forest from the bytes of `write_forest`. Its memory is not limited: it was pickled, and is trusted."""
     contents, notes = _open(buffer, words.FOREST, check_data=True)
-    require(notes.keys() - {OPTIONAL} == set(COMMON), "Notes differ.")
+    require(notes.keys() - {OPTIONAL} == set(COMMON), "It has missing or unknown notes.")
     opened = _Opened(contents, notes, sys.maxsize)
     (forest,) = opened.forests(mapped=False)
-    require(not opened.reader.arrays, "The file has arrays that belong to nothing.")
+    require(not opened.reader.arrays, "The file has unknown arrays.")
     return forest
 
 
@@ -387,16 +389,16 @@ def _open(buffer: Buffer, inside: str, *, check_data: bool) -> tuple[Contents, d
     contents = container.read(buffer, check_data=check_data)
     texts = contents.metadata
     needed = words.read_words(texts)
-    require(inside in needed, f"It holds no {inside}.")
+    require(inside in needed, f"It contains no {inside}.")
     require(words.MAPPABLE in needed or check_data, "Only a file that was saved with mappable=True can be mapped.")
     notes = container.parse_json(texts.get("weald.notes", ""))
     require(words.ZLIB in needed or notes.get("zipped") == {}, "Arrays are compressed, but the file does not say so.")
-    require(isinstance(notes.get(OPTIONAL, {}), dict), "What is optional has no names.")
+    require(isinstance(notes.get(OPTIONAL, {}), dict), "The optional notes are invalid.")
     return contents, notes
 
 
 class _Opened:
-    """A file whose sizes were looked at, and whose arrays were decompressed."""
+    """A file whose sizes were checked, and whose arrays were decompressed."""
 
     def __init__(self, contents: Contents, notes: dict[str, Json], max_bytes: int | None) -> None:
         limit = _half_of_memory() if max_bytes is None else max_bytes
@@ -407,10 +409,10 @@ class _Opened:
         self._parts = needed & words.PARTS
         others = notes.get("others", [])
         proper = isinstance(others, list) and all(isinstance(o, dict) and o.keys() == OTHERS for o in others)
-        require(proper and self.has_several == bool(others), "What is said of further targets is unclear.")
+        require(proper and self.has_several == bool(others), "The notes on further targets are invalid.")
         self._told = [{**notes, "same": []}, *others]
         self.heads = [self.reader.read(told["head"]) for told in self._told]
-        require(all(isinstance(head, Head) for head in self.heads), "The numbers of the forest are missing.")
+        require(all(isinstance(head, Head) for head in self.heads), "The head of the forest is missing.")
         self._check_contract(contents.metadata, says_so=words.CONTRACT in needed)
         n_nodes = sum(head.n_nodes for head in self.heads)
         room = n_nodes * BYTES_PER_NODE
@@ -422,8 +424,11 @@ class _Opened:
         self._arrays = {n: a for n, a in arrays.items() if not n.startswith("meta.") and n not in self._optional}
         self._targets: Arrays = {}
         if words.LEAF_TARGETS in needed:
-            require(words.ESTIMATOR in needed and len(self.heads) == 1, "The targets of leaves belong to no estimator.")
-            require(self.heads[0].task is Task.REGRESSION, "Only leaves of regression have targets.")
+            require(
+                words.ESTIMATOR in needed and len(self.heads) == 1,
+                "Only an estimator of one target can have leaf targets.",
+            )
+            require(self.heads[0].task is Task.REGRESSION, "Only regression has leaf targets.")
             self._targets, self._arrays = leaf_targets.take(self._arrays, mappable=self._is_plain)
         self._hashes = notes.get(OPTIONAL, {}).get(hashing.NOTE)
 
@@ -435,9 +440,12 @@ class _Opened:
                 f"Its trees were grown under version {contract} of the contract, but weald {version('weald')} knows "
                 f"versions up to {CONTRACT_VERSION}. {words.advice(texts)}"
             )
-        require(all(head.contract == contract for head in self.heads), "Its targets are of different contracts.")
+        require(
+            all(head.contract == contract for head in self.heads),
+            "The forests of its targets have different contract versions.",
+        )
         proper = says_so or contract == 1
-        require(proper, f"Its trees are of another contract, but {words.REQUIRES} lacks {words.CONTRACT!r}.")
+        require(proper, f"Its trees need another contract version, but {words.REQUIRES} lacks {words.CONTRACT!r}.")
 
     def forests(self, *, mapped: bool) -> tuple[Forest, ...]:
         """Create the forest, or one for each target, and check the fingerprint."""
@@ -447,11 +455,11 @@ class _Opened:
             arrays = multi_output.part_of(self._arrays, number, told["same"]) if number else self._first()
             forest = make(head, arrays)
             same = mapped or forest.fingerprint() == told["fingerprint"]
-            require(same, "The forest has not the fingerprint that the file states.")
+            require(same, "The fingerprint of the forest differs from that in the file.")
             made.append(forest)
-        parts = {words.WEIGHT_SCALE} if mapped else words.PARTS  # to see which trees vote, it would have to be read
+        parts = {words.WEIGHT_SCALE} if mapped else words.PARTS  # finding which trees vote would read the whole file
         differ = " ".join(sorted((words.words_of(made) ^ self._parts) & parts))
-        require(not differ, f"{words.REQUIRES} and the trees differ in {differ}.")
+        require(not differ, f"{words.REQUIRES} and the trees do not agree on {differ}.")
         if not mapped:
             check_fewest_draws(made)
         if self._hashes is not None and not mapped:
@@ -465,11 +473,11 @@ class _Opened:
             model.__dict__["leaf_targets_"] = found
 
     def _first(self) -> Arrays:
-        """Return the arrays of the first target; those of others are prefixed by their number; all must be known."""
+        """Return the arrays of the first target. Those of other targets have a number in front, which must be known."""
         known = [f"{number}/" for number in range(1, len(self.heads))]
         first = {name: a for name, a in self._arrays.items() if "/" not in name}
         strange = [n for n in self._arrays if "/" in n and not n.startswith(tuple(known))]
-        require(not strange, f"The file has arrays that belong to no forest: {', '.join(strange)}.")
+        require(not strange, f"The file has unknown arrays: {', '.join(strange)}.")
         return first
 
 
@@ -478,7 +486,7 @@ def _half_of_memory() -> int:
 
 
 def _read_names(written: Json, reader: Reader) -> dict[str, Json]:
-    require(isinstance(written, dict), "Names and values are missing.")
+    require(isinstance(written, dict), "Names and values must be a JSON object.")
     return {name: reader.read(value) for name, value in written.items()}
 
 
@@ -513,7 +521,7 @@ def _read_oob(model: "TreeModel", reader: Reader, written: Json) -> None:
     }
     rows = all(state[name].shape == shape for name, shape in shapes.items())
     trees = state["n_trees"] == forest.n_trees == len(state["curve"].error) == len(state["curve"].share)
-    require(rows and trees, "The out-of-bag results are not of this forest.")
+    require(rows and trees, "The out-of-bag results do not belong to this forest.")
     found = OutOfBag.__new__(OutOfBag)
     vars(found).update(state, _truth=None, _weight=None, _bags=None)
     model.oob_ = found
@@ -526,10 +534,12 @@ def _read_oob(model: "TreeModel", reader: Reader, written: Json) -> None:
 def _check_sets(forest: Forest, schema: Schema) -> None:
     """Check that only categorical features are split by sets, and that these contain categories of their features."""
     by_set = forest.feature[forest.flags & CATEGORICAL != 0]
-    require(set(np.unique(by_set).tolist()) <= schema.categorical, "A feature of numbers is cut by sets of categories.")
+    require(
+        set(np.unique(by_set).tolist()) <= schema.categorical, "A numerical feature is split by sets of categories."
+    )
     n_labels = np.array([0 if c is None else len(c.labels) for c in schema.categories])
     most = np.repeat(n_labels[by_set], np.diff(forest.category_start))
-    require(np.all(forest.category_sets < most), "A set has a category that its feature has not.")
+    require(np.all(forest.category_sets < most), "A set contains an unknown category.")
 
 
 def _check_model(model: "TreeModel", heads: Sequence[Head]) -> None:
@@ -545,17 +555,22 @@ def _check_model(model: "TreeModel", heads: Sequence[Head]) -> None:
     if not n:  # samples that are not rows of a table
         needed.remove("n_features_in_")
     missing = needed - vars(model).keys()
-    require(not missing, f"{', '.join(sorted(missing))} is missing.")
+    require(not missing, f"Attributes are missing: {', '.join(sorted(missing))}.")
     same = all(h.task is model.task and h.n_features == head.n_features for h in heads)
-    require(same, "The forest is of another kind than the estimator.")
-    require(model.n_outputs_ == len(heads), "Targets differ in number.")
-    require(getattr(model, "n_features_in_", 0) == n == len(schema.categories), "Features differ in number.")
+    require(same, "The forest does not fit the task of the estimator.")
+    require(model.n_outputs_ == len(heads), "The number of targets is inconsistent.")
+    require(
+        getattr(model, "n_features_in_", 0) == n == len(schema.categories), "The number of features is inconsistent."
+    )
     names = getattr(model, "feature_names_in_", None)
     named = names is None or (names.shape == (n,) and all(isinstance(name, str) for name in names.tolist()))
-    require(named and (schema.names is None or len(schema.names) == n), "Names of features differ in number.")
-    require(all(c is None or c.labels.ndim == 1 for c in schema.categories), "Categories are not in a row.")
+    require(named and (schema.names is None or len(schema.names) == n), "The feature names are invalid.")
+    require(
+        all(c is None or c.labels.ndim == 1 for c in schema.categories),
+        "The categories must be one-dimensional arrays.",
+    )
     proper = all(0 <= f < n and kind in TIMES and schema.categories[f] is None for f, kind in schema.times.items())
-    require(proper, "Dates or durations are of no column of numbers.")
+    require(proper, "Dates and durations must be numerical columns.")
     if model.task is Task.CLASSIFICATION:
         classes, numbers = (
             (model.classes_, model.n_classes_) if len(heads) > 1 else ([model.classes_], [model.n_classes_])
@@ -566,7 +581,7 @@ def _check_model(model: "TreeModel", heads: Sequence[Head]) -> None:
         proper = proper and all(
             isinstance(c, np.ndarray) and c.shape == (n,) for c, n in zip(classes, numbers, strict=True)
         )
-        require(proper, "Classes differ in number.")
+        require(proper, "The number of classes is inconsistent.")
     for lengths in (growth.monotonic, growth.feature_weights):
-        require(len(lengths) in (0, n), "The growth parameters are for another number of features.")
-    require(not (isinstance(model, SingleTree) and head.n_trees != 1), "A single tree has several trees.")
+        require(len(lengths) in (0, n), "The growth parameters have a wrong number of features.")
+    require(not (isinstance(model, SingleTree) and head.n_trees != 1), "A decision tree must have exactly one tree.")

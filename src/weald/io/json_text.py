@@ -1,4 +1,4 @@
-"""A model as JSON: the contents of its `.weald` file as text that every language reads.
+"""A model as JSON: the contents of its `.weald` file as text that any language can read.
 
     write_json    fitted model -> text, checked by reading it again
     from_json     text or a file of it -> the estimator
@@ -113,9 +113,10 @@ def from_json(source: PathLike) -> "TreeModel":
     """
     text = source if isinstance(source, str) and source.lstrip()[:1] == "{" else _read_file(Path(source))
     written = container.parse_json(text)
-    require(written.get("format") == FORMAT, f"It is no {FORMAT}: its format is {str(written.get('format'))[:40]!r}.")
+    require(written.get("format") == FORMAT, f"It is not {FORMAT}: its format is {str(written.get('format'))[:40]!r}.")
     require(
-        written.keys() == {"format", "texts", "notes", "arrays"}, "It has other parts than texts, notes and arrays."
+        written.keys() == {"format", "texts", "notes", "arrays"},
+        "It must have exactly the parts format, texts, notes and arrays.",
     )
     texts, listed = written["texts"], written["arrays"]
     is_text = isinstance(texts, dict) and all(isinstance(text, str) for text in texts.values())
@@ -143,7 +144,10 @@ def _gather_texts(notes: Json, arrays: dict[str, Array]) -> Json:
     if notes.keys() != {"texts"}:
         return {name: _gather_texts(note, arrays) for name, note in notes.items()}
     texts = notes["texts"]
-    require(isinstance(texts, list) and all(isinstance(text, str) for text in texts), "A list of texts has others.")
+    require(
+        isinstance(texts, list) and all(isinstance(text, str) for text in texts),
+        "A list of texts contains other values.",
+    )
     coded = [text.encode("utf-8", "surrogatepass") for text in texts]
     names = [f"meta.text{len(arrays)}", f"meta.length{len(arrays)}"]
     arrays[names[0]] = np.frombuffer(b"".join(coded), dtype=np.uint8)
@@ -155,24 +159,30 @@ def _read_array(name: str, entry: Json) -> Array:
     """Read numbers of the given type; refuse any others."""
     proper = isinstance(entry, dict) and entry.keys() == {"type", "shape", "values"} and isinstance(entry["type"], str)
     proper = proper and entry["type"] in TYPES and is_numbers(entry["shape"]) and isinstance(entry["values"], list)
-    require(proper, f"Array {name!r} has no proper type, shape and values.")
+    require(proper, f"Array {name!r} has an invalid type, shape or values.")
     values, dtype = entry["values"], np.dtype(TYPES[entry["type"]])
-    require(math.prod(entry["shape"]) == len(values), f"Array {name!r} has {len(values)} values, not its shape.")
+    require(
+        math.prod(entry["shape"]) == len(values),
+        f"Array {name!r} has {len(values)} values, which do not fit its shape.",
+    )
     kinds = {type(value) for value in values}
     if dtype.kind == "f":
-        require(kinds <= {int, float, str}, f"Array {name!r} has something that is no number.")
+        require(kinds <= {int, float, str}, f"Array {name!r} contains a value that is not a number.")
         values = [_number(name, value) if type(value) is str else value for value in values] if str in kinds else values
     else:
-        require(kinds <= {bool if dtype.kind == "b" else int}, f"Array {name!r} has something that is no {dtype}.")
+        require(
+            kinds <= {bool if dtype.kind == "b" else int},
+            f"Array {name!r} contains a value that is not of type {dtype}.",
+        )
     try:
         with np.errstate(over="raise"):
             return np.array(values, dtype=dtype).reshape(entry["shape"])
     except (OverflowError, FloatingPointError):
-        raise FormatError(f"Array {name!r} has a number that is too large.") from None
+        raise FormatError(f"Array {name!r} contains a number that is too large.") from None
 
 
 def _number(name: str, text: str) -> float:
-    require(text in BEYOND, f"Array {name!r} has {text[:20]!r}, which is no number.")
+    require(text in BEYOND, f"Array {name!r} contains {text[:20]!r}, which is not a number.")
     return float(text)
 
 
@@ -184,7 +194,7 @@ def _compare(model: "TreeModel", text: str, X: TableLike) -> Parity:
     ours, theirs = [], []
     for one, other in zip(each_target(model), each_target(again), strict=True):
         same = other.forest_.fingerprint() == one.forest_.fingerprint()
-        require(same, "The forest is another when it is read again.")
+        require(same, "The forest differs after reading it again.")
         rows = rows_to_compare(one, X)
         ours.append(answer(one, rows))
         theirs.append(answer(other, rows))

@@ -53,15 +53,15 @@ def table_schema(model: "TreeModel") -> Schema:
 def check_parts(model: "TreeModel", head: Head) -> int:
     """Check that kernel, prototypes and trees belong together; return the number of columns of samples."""
     missing = LEARNED.keys() - {"choice_", "mix_"} - vars(model).keys()
-    require(not missing, f"{', '.join(sorted(missing))} is missing.")
+    require(not missing, f"Attributes are missing: {', '.join(sorted(missing))}.")
     learned = LearnedColumns(model)
     columns, kept, n_all, n_prototypes = learned.used, learned.prototypes, learned.n_columns, learned.n_prototypes
     proper = columns.dtype.kind == "i" and columns.shape == (head.n_features,) and 0 <= n_prototypes <= n_all
     proper = proper and ascends(columns) and 0 <= columns[0] <= columns[-1] < n_all
-    require(proper, "The columns that the trees use are not among those that they grew from.")
+    require(proper, "The trees use unknown columns.")
     n_kept = int((columns < n_prototypes).sum())
     kind = KINDS.get(model.sample_kind_)
-    require(kind, "It does not say what samples are.")
+    require(kind, "The kind of samples is unknown.")
     _check_kernel(model.kernel_)
     rows, pairs = model.prototype_rows_, kept.pairs
     if model.kernel_.is_precomputed:
@@ -69,21 +69,21 @@ def check_parts(model: "TreeModel", head: Head) -> int:
         width = getattr(model, "n_features_in_", 0)
         proper = kept.samples is None and numbers is not None and numbers.dtype.kind == "i" and numbers.ndim == 1
         listed = [] if numbers is None or not proper else numbers.tolist()
-        require(proper and all(0 <= i < width for i in listed), "Prototypes are no columns of the kernel.")
+        require(proper and all(0 <= i < width for i in listed), "The prototypes are not columns of the kernel.")
     else:
-        require(kind is not None and isinstance(kept.samples, kind), "Prototypes are of another kind than samples.")
+        require(kind is not None and isinstance(kept.samples, kind), "The prototypes and the samples differ in kind.")
         if kept.samples is not None:
             _check_samples(kept.samples, model)
     if pairs is not None:
         proper = pairs.dtype.kind == "i" and pairs.shape == (n_kept, 2)
         listed = pairs.tolist() if proper else []
         proper = proper and all(0 <= i < kept.n_compared and -1 <= j < kept.n_compared for i, j in listed)
-        require(proper, "Pairs are not of the prototypes.")
+        require(proper, "The pairs of prototypes are invalid.")
     proper = rows.dtype.kind == "i" and rows.shape == (kept.n_compared,) and len(kept) == n_kept
-    require(proper, "Prototypes differ in number.")
+    require(proper, "The number of prototypes is inconsistent.")
     is_table = model.sample_kind_ == "vectors" and len(model.schema_.categories) > 0
     n_raw = len(model.schema_.categories) if KernelFeatures(model).mixes else 0
-    require(n_all - n_prototypes == n_raw, "Columns beside the kernel differ in number.")
+    require(n_all - n_prototypes == n_raw, "The number of columns beside the kernel is inconsistent.")
     return len(model.schema_.categories) if is_table else 0
 
 
@@ -93,20 +93,23 @@ def _check_kernel(kernel: Kernel) -> None:
     proper = proper and 0 <= rule.band <= 1 and bool(np.isfinite([rule.gamma, rule.shift]).all())
     grid = kernel.grid
     proper = proper and kernel.distance in ("", *DISTANCES) and (grid is None or grid.n >= 2)
-    require(proper, "The kernel is none that this version knows.")
+    require(proper, "The kernel is invalid or unknown to this version.")
 
 
 def _check_samples(samples: AnySamples, model: "TreeModel") -> None:
     if isinstance(samples, Vectors):
         matrix = samples.matrix
         n_numbers = sum(categories is None for categories in model.schema_.categories)
-        require(matrix.dtype == np.float64 and matrix.ndim == 2, "Prototypes are no rows of numbers.")
-        require(matrix.shape[1] == n_numbers, "Prototypes have another number of columns.")
+        require(matrix.dtype == np.float64 and matrix.ndim == 2, "The prototypes must be rows of numbers.")
+        require(matrix.shape[1] == n_numbers, "The prototypes have a wrong number of columns.")
     if isinstance(samples, Curves):
         curves = (*samples.each, *(samples.times or ()))
-        require(all(c.dtype == np.float64 and c.ndim == 1 and len(c) for c in curves), "Prototypes are no curves.")
+        require(
+            all(c.dtype == np.float64 and c.ndim == 1 and len(c) for c in curves),
+            "The prototypes must be curves of numbers.",
+        )
         times = samples.times
         same = times is None or [len(t) for t in times] == [len(c) for c in samples.each]
-        require(same, "Times and values of prototypes differ in number.")
+        require(same, "The prototypes must have one time for each value.")
         needs_grid = times is not None or model.kernel_.rule.pairing != "warping"
-        require(not needs_grid or model.kernel_.grid is not None, "Curves are compared on no grid.")
+        require(not needs_grid or model.kernel_.grid is not None, "The grid of the curves is missing.")

@@ -1,4 +1,4 @@
-"""The forests of several targets in one file: they have the same trees, so shared arrays are written once.
+"""The forests of a multi-output model in one file: they have the same trees, so shared arrays are written once.
 
 gather        arrays of each forest -> arrays of all, and the names that each shares with the first
 part_of       arrays of all -> those of one forest
@@ -36,10 +36,10 @@ def _equal(one: Array, other: Array) -> bool:
 def part_of(arrays: Arrays, number: int, same: Json) -> Arrays:
     """Return the arrays of a target other than the first."""
     listed = isinstance(same, list) and all(isinstance(name, str) for name in same)
-    require(listed and "/" not in "".join(same) and set(same) <= arrays.keys(), "What targets share is missing.")
+    require(listed and "/" not in "".join(same) and set(same) <= arrays.keys(), "The list of shared arrays is invalid.")
     prefix = f"{number}/"
     own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-    require(not own.keys() & set(same), "A target shares an array and has one of its own.")
+    require(not own.keys() & set(same), "A target has its own copy of a shared array.")
     return {**own, **{name: arrays[name] for name in same}}
 
 
@@ -48,4 +48,6 @@ def check_trees(forests: Sequence[Forest]) -> None:
     first, *others = forests
     for forest in others:
         pairs = ((getattr(first, name), getattr(forest, name)) for name in OF_TREES)
-        require(all(one is other or np.array_equal(one, other) for one, other in pairs), "Targets have other trees.")
+        require(
+            all(one is other or np.array_equal(one, other) for one, other in pairs), "The targets have different trees."
+        )

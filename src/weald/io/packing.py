@@ -1,4 +1,4 @@
-"""A forest as few small arrays, and back, bit for bit.
+"""A forest as a few small arrays, and back, bit for bit.
 
     pack      Forest -> head (a few numbers) and arrays
     unpack    head and arrays -> Forest, with every number checked before it is used (core/files/decode.cpp)
@@ -98,40 +98,46 @@ def check_forest(forest: Forest) -> None:
     deep = n_nodes.max() > 2 * MOST_DEPTH and int(forest.depth().max()) > MOST_DEPTH
     require(not deep, f"A tree is deeper than {MOST_DEPTH}.")
     require(_all_within(forest.feature, -1, forest.n_features - 1), "A feature is out of range.")
-    require(_all_within(forest.threshold, -np.inf, np.inf), "A threshold is no number.")
+    require(_all_within(forest.threshold, -np.inf, np.inf), "A threshold is NaN.")
     by_number = forest.flags & CATEGORICAL == 0
     require(_all_within(forest.flags, 0, 7) and np.all(forest.flags[by_number] < 2), "A split has unknown flags.")
-    require(_ascends_inside(forest.category_sets, forest.category_start), "The categories of a set do not ascend.")
+    require(
+        _ascends_inside(forest.category_sets, forest.category_start),
+        "The categories of a set are not in ascending order.",
+    )
     weight = np.delete(forest.weight, forest.tree_start[:-1][_is_empty(forest)])
-    require(_all_within(weight, TINY, HUGE), "A node has a weight that is not above 0, or not finite.")
-    require(_all_within(forest.decrease, 0, np.inf), "A split does not lower the impurity.")
+    require(_all_within(weight, TINY, HUGE), "The weight of a node must be positive and finite.")
+    require(_all_within(forest.decrease, 0, np.inf), "The decrease in impurity of a split must not be negative.")
     if forest.task is Task.CLASSIFICATION:
         _check_classes(forest)
     else:
         proper = _all_within(forest.value, -HUGE, HUGE) and _all_within(forest.impurity, 0, np.inf)
-        require(proper, "A node has a mean or an impurity that is none.")
+        require(proper, "The mean or the impurity of a node is invalid.")
     votes = forest.tree_weight
     proper = _all_within(votes, 0, HUGE) and len(votes) in (0, forest.n_trees) and (not len(votes) or bool(votes.any()))
-    require(proper, "The weights of votes are not numbers from 0 for each tree, or all of them are 0.")
+    require(proper, "Votes need one finite weight of at least 0 for each tree, not all 0.")
     _check_scales(forest.weight_scale, forest.n_trees)
 
 
 def _check_scales(scales: Array, n_trees: int) -> None:
     proper = scales.dtype == np.float64 and scales.shape in ((0,), (n_trees,)) and _all_within(scales, TINY, HUGE)
-    require(proper, "The scales of weights are not numbers above 0, one for each tree.")
+    require(proper, "Weight scales must be one positive, finite number for each tree.")
 
 
 def _check_classes(forest: Forest) -> None:
     n_classes = np.diff(forest.leaf_start)
     of_empty = (forest.tree_start[:-1] + np.arange(forest.n_trees))[_is_empty(forest)] // 2  # roots among leaves
     proper = not n_classes[of_empty].any() and not forest.size[forest.tree_start[:-1][_is_empty(forest)]].any()
-    require(proper, "A tree without weight has a size or classes.")
-    require(_all_within(np.delete(n_classes, of_empty), 1, forest.n_classes), "A leaf has no class.")
-    require(_all_within(forest.leaf_class, 0, forest.n_classes - 1), "A leaf has a class that is none.")
-    require(_ascends_inside(forest.leaf_class, forest.leaf_start), "The classes of a leaf do not ascend.")
-    require(_all_within(forest.leaf_weight, TINY, HUGE), "A leaf has a weight that is not above 0, or not finite.")
+    require(proper, "A tree without weight must not have rows or classes.")
+    require(
+        _all_within(np.delete(n_classes, of_empty), 1, forest.n_classes),
+        "The number of classes of a leaf is out of range.",
+    )
+    require(_all_within(forest.leaf_class, 0, forest.n_classes - 1), "A class of a leaf is out of range.")
+    require(_ascends_inside(forest.leaf_class, forest.leaf_start), "The classes of a leaf are not in ascending order.")
+    require(_all_within(forest.leaf_weight, TINY, HUGE), "The weight of a leaf must be positive and finite.")
     proper = not len(forest.value) or (forest.n_classes == 2 and _all_within(forest.value, 0, 1))
-    require(proper, "A node predicts a probability that is none.")
+    require(proper, "The probability of a node is out of range.")
 
 
 def _is_empty(forest: Forest) -> BoolArray:
@@ -240,7 +246,7 @@ def _leaf_totals(leaves: Forest) -> FloatArray:
     """Weight of each leaf: the sum of the weights of its classes."""
     start, lengths = leaves.leaf_start[:-1], np.diff(leaves.leaf_start)
     totals = np.zeros(len(start))
-    for place in range(int(lengths.max())):  # class by class, because NumPy sums in another order
+    for place in range(int(lengths.max())):  # class by class, because NumPy sums in a different order
         longer = np.flatnonzero(lengths > place)
         totals[longer] += leaves.leaf_weight[start[longer] + place]
     return totals
@@ -308,11 +314,11 @@ def check_numbers(forest: Forest) -> None:
 def _check_draws(forest: Forest) -> None:
     """Check that no tree has a larger bag than its origin allows."""
     for _, bags, sizes in _bags_of(forest):
-        require(sizes.max() <= bags.n_draws, f"Its bags have {bags.n_draws:,} draws, but trees have larger bags.")
+        require(sizes.max() <= bags.n_draws, f"Its bags have {bags.n_draws:,} draws, but some trees have larger bags.")
 
 
 def check_fewest_draws(forests: Sequence[Forest]) -> None:
-    """Make sure that bags are filled by their draws: each adds a row at least to the root's size.
+    """Check that no bag is smaller than its number of draws: each draw adds at least one row to the root's size.
 
     Rows of classes of weight 0 leave the bag. Then these classes are in no leaf of one of the targets.
     """
@@ -321,7 +327,7 @@ def check_fewest_draws(forests: Sequence[Forest]) -> None:
         return
     for forest in forests:
         for n_draws, _, sizes in _bags_of(forest):
-            require(n_draws <= sizes.min(), f"Its bags have {n_draws:,} draws, but trees have smaller bags.")
+            require(n_draws <= sizes.min(), f"Its bags have {n_draws:,} draws, but some trees have smaller bags.")
 
 
 def _bags_of(forest: Forest) -> Iterator[tuple[int, Bags, IntArray]]:
@@ -335,31 +341,31 @@ def _bags_of(forest: Forest) -> Iterator[tuple[int, Bags, IntArray]]:
 
 
 def check_head(head: Head) -> None:
-    """Refuse numbers that no forest has."""
+    """Refuse numbers that are invalid for every forest."""
     known = f"the versions 1 to {CONTRACT_VERSION}" if CONTRACT_VERSION > 1 else "version 1"
     message = f"Its trees were grown under version {head.contract} of the contract; this weald knows {known}."
     require(1 <= head.contract <= CONTRACT_VERSION, message)
-    require(1 <= head.n_features < 2**30, f"{head.n_features} is no number of features.")
-    require(0 <= head.n_classes < 2**30, f"{head.n_classes} is no number of classes.")
+    require(1 <= head.n_features < 2**30, f"{head.n_features} features are out of range.")
+    require(0 <= head.n_classes < 2**30, f"{head.n_classes} classes are out of range.")
     require(1 <= head.n_trees <= head.n_nodes < 2**40, f"{head.n_trees} trees cannot have {head.n_nodes} nodes.")
-    require(np.isfinite(head.target_center), "The center of the target is no number.")
-    require(abs(head.target_exponent) < 2**16, f"{head.target_exponent} is no exponent of the target.")
+    require(np.isfinite(head.target_center), "The center of the target must be finite.")
+    require(abs(head.target_exponent) < 2**16, f"The exponent {head.target_exponent} of the target is out of range.")
     rules = (AS_THEY_ARE, *(derived_values.TERMS if head.task is Task.CLASSIFICATION else (SQUARED_ERROR,)))
-    require(head.decrease in rules, f"{head.decrease!r} is no rule for decreases here.")
+    require(head.decrease in rules, f"The rule {head.decrease!r} for decreases is unknown.")
     many = head.n_classes > derived_values.MOST_CLASSES and head.decrease != AS_THEY_ARE
     require(not many, f"{head.n_classes} classes are too many for the rule {head.decrease!r}.")
     if head.origins:
         n_trees = sum(origin.n_trees for origin in head.origins)
         proper = n_trees == head.n_trees and all(o.n_trees > 0 <= o.first_tree for o in head.origins)
-        require(proper, f"The {head.n_trees} trees have {n_trees} origins.")
+        require(proper, f"The {head.n_trees} trees do not match their origins, which have {n_trees}.")
     for origin in head.origins:
         _check_origin(origin)
 
 
 def _check_origin(origin: Origin) -> None:
-    """Refuse bags that no fit draws."""
+    """Refuse origins and bags that no fit produces."""
     bags = origin.bags
     numbers = (origin.seed, origin.first_tree + origin.n_trees, origin.data, bags.design)
-    require(all(0 <= number < 2**64 for number in numbers), "Trees have no origin.")
+    require(all(0 <= number < 2**64 for number in numbers), "The origin of the trees is out of range.")
     proper = 0 < bags.n_draws <= MAX_DRAWS and all(n >= 0 for n in bags.draws) and sum(bags.draws) <= bags.n_draws
-    require(proper and bags.strata in STRATA, f"No bag is drawn like this: {bags}.")
+    require(proper and bags.strata in STRATA, f"The parameters of the bags are invalid: {bags}.")

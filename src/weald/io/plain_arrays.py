@@ -1,11 +1,11 @@
-"""A forest's arrays uncompressed, so that a file of them can be mapped into memory.
+"""A forest's arrays uncompressed, so that a file can be mapped into memory.
 
 pack           Forest -> head and arrays
 unpack         head and arrays -> Forest
 MappedForest   a forest whose arrays are checked on first access
 
 The file also contains the packed forest (`packed.MARK.small`, `packed.MARK.large`), so that processes share it, too.
-MARK is the layout: a version of weald with another layout packs the forest again.
+MARK identifies the layout: a version of weald with a different layout packs the forest again.
 """
 
 import dataclasses
@@ -75,16 +75,16 @@ def unpack(head: Head, arrays: Arrays, *, mapped: bool) -> Forest:
     if PREFIX + MAY_LACK in arrays:
         kinds = kinds | {MAY_LACK: np.float64}
     plain = {name for name in arrays if not name.startswith(PACKED)}
-    require(plain == {PREFIX + name for name in kinds}, "The arrays are not those of a forest.")
+    require(plain == {PREFIX + name for name in kinds}, "Arrays of the forest are missing or unknown.")
     found: Arrays = {name: arrays[PREFIX + name] for name in kinds}
     for name, array in found.items():
         proper = array.dtype == kinds[name] and array.ndim == 1 and array.dtype.isnative
-        require(proper, f"The array {PREFIX + name!r} is of another type.")
-        require(name not in BY_NODE or len(array) == head.n_nodes, f"The array {PREFIX + name!r} has another length.")
-    require(len(found["tree_start"]) == head.n_trees + 1, "The trees are not as many as they should be.")
-    require(len(found["tree_weight"]) in (0, head.n_trees), "The weights of trees are not as many as the trees.")
+        require(proper, f"The array {PREFIX + name!r} has a wrong type or is not one-dimensional.")
+        require(name not in BY_NODE or len(array) == head.n_nodes, f"The array {PREFIX + name!r} has a wrong length.")
+    require(len(found["tree_start"]) == head.n_trees + 1, "The number of trees is inconsistent.")
+    require(len(found["tree_weight"]) in (0, head.n_trees), "The number of tree weights differs from that of trees.")
     proper = len(found.get(MAY_LACK, ())) in (0, head.n_trees)
-    require(proper, "The scales of weights are not as many as the trees.")
+    require(proper, "The number of weight scales differs from that of trees.")
     found.setdefault(MAY_LACK, np.frombuffer(bytes(8))[:0])  # empty, and read-only like mapped arrays
     make = MappedForest if mapped else Forest
     forest = make(
@@ -109,30 +109,30 @@ def _check(forest: Forest) -> Forest:
         again = packing.unpack(*packing.pack(forest))
     except (IndexError, ValueError, OverflowError) as error:
         raise FormatError(f"The arrays are not a forest: {error}") from None
-    require(again.fingerprint() == forest.fingerprint(), "The arrays contradict one another.")
+    require(again.fingerprint() == forest.fingerprint(), "The arrays contradict each other.")
     return again
 
 
 def check_links(forest: Forest) -> None:
-    """Check that every number which points to another node or array is valid."""
+    """Check that every index of a node or an array is valid."""
     n_nodes, n_classes, is_of_classes = forest.n_nodes, forest.n_classes, forest.task is Task.CLASSIFICATION
     _check_starts(forest.tree_start, n_nodes, "tree_start")
     proper = np.all(forest.feature >= -1) and np.all(forest.feature < forest.n_features)
     require(proper, "A feature is out of range.")
-    require(not np.isnan(forest.threshold).any(), "A threshold is not a number.")
+    require(not np.isnan(forest.threshold).any(), "A threshold is NaN.")
     shape = find_shape(forest.tree_start, forest.feature < 0)
-    require(np.array_equal(forest.right, shape.right()), "A link leads to another node than it should.")
+    require(np.array_equal(forest.right, shape.right()), "The index of a child node is wrong.")
     lengths = (0, n_nodes) if n_classes == 2 else (0,) if is_of_classes else (n_nodes,)
-    require(len(forest.value) in lengths, "Nodes have not one value each.")
-    require(len(forest.impurity) == (0 if is_of_classes else n_nodes), "Nodes have not one impurity each.")
+    require(len(forest.value) in lengths, "The number of node values is wrong.")
+    require(len(forest.impurity) == (0 if is_of_classes else n_nodes), "The number of node impurities is wrong.")
     n_leaves = len(shape.leaves) if is_of_classes else 0
     require(
         len(forest.leaf_start) == (n_leaves + 1 if is_of_classes else len(forest.leaf_start)),
-        "Leaves differ in number.",
+        "The number of leaves is inconsistent.",
     )
     if is_of_classes:
         _check_starts(forest.leaf_start + np.arange(n_leaves + 1), len(forest.leaf_class) + n_leaves, "leaf_start")
-    require(len(forest.leaf_class) == len(forest.leaf_weight), "Classes of leaves have not one weight each.")
+    require(len(forest.leaf_class) == len(forest.leaf_weight), "The classes of leaves must have one weight each.")
     proper = np.all(forest.leaf_class >= 0) and np.all(forest.leaf_class < forest.width)
     require(proper, "A class is out of range.")
     _check_sets(forest)
@@ -141,7 +141,7 @@ def check_links(forest: Forest) -> None:
 
 def _check_starts(start: IntArray, length: int, name: str) -> None:
     proper = len(start) and start[0] == 0 and start[-1] == length and ascends(start)
-    require(proper, f"{PREFIX + name} does not ascend.")
+    require(proper, f"{PREFIX + name} is not in ascending order.")
 
 
 def _check_sets(forest: Forest) -> None:
@@ -149,12 +149,16 @@ def _check_sets(forest: Forest) -> None:
     by_set = forest.flags & CATEGORICAL != 0
     require(np.all(forest.feature[by_set] >= 0), "A leaf has a set of categories.")
     numbers, start, sets = forest.threshold[by_set], forest.category_start, forest.category_sets
-    require(np.array_equal(numbers, np.arange(len(numbers))), "Sets of categories are not in order.")
+    require(
+        np.array_equal(numbers, np.arange(len(numbers))), "The sets of categories are not in the order of their nodes."
+    )
     proper = len(start) == len(numbers) + 1 and start[0] == 0 and start[-1] == len(sets)
-    require(proper and np.all(start[1:] >= start[:-1]), f"{PREFIX}category_start does not ascend.")
+    require(proper and np.all(start[1:] >= start[:-1]), f"{PREFIX}category_start is not in ascending order.")
     inside = np.ones(len(sets) + 1, dtype=bool)
     inside[start] = False
-    require(np.all(sets[1:] > sets[:-1], where=inside[1 : len(sets)]), "The categories of a set do not ascend.")
+    require(
+        np.all(sets[1:] > sets[:-1], where=inside[1 : len(sets)]), "The categories of a set are not in ascending order."
+    )
 
 
 class MappedForest(Forest):

@@ -4,7 +4,7 @@ write          forests -> a note and an array
 check          refuse hashes that are not those of the forests
 merkle_root    hashes of trees -> one hash, from which a tree can be proven to be in the forest
 
-They are optional parts of a file: a reader that does not know them ignores them.
+Hashes are an optional part of a file: a reader that does not know them ignores them.
 """
 
 import hashlib
@@ -38,13 +38,13 @@ def check(note: Json, arrays: Arrays, forests: Sequence[Forest]) -> None:
     roots = note.get("roots") if isinstance(note, dict) else None
     shape = (len(forests), forests[0].n_trees, hashlib.sha256().digest_size)
     proper = found is not None and found.dtype == np.uint8 and found.shape == shape
-    require(proper, f"The array {ARRAY!r} is not a hash of 32 bytes for each tree.")
+    require(proper, f"The array {ARRAY!r} must contain a hash of 32 bytes for each tree.")
     assert found is not None  # noqa: S101  (for the type checker)
     for target, forest in enumerate(forests):
         wrong = np.flatnonzero((_hash_trees(forest) != found[target]).any(axis=1))
-        require(not len(wrong), f"Tree {wrong[:1].sum()} has not the hash that the file states.")
+        require(not len(wrong), f"The hash of tree {wrong[:1].sum()} differs from that in the file.")
     expected = [merkle_root(of_target) for of_target in found]
-    require(roots == expected, "The roots of the hashes of trees are not those that the file states.")
+    require(roots == expected, "The Merkle roots differ from those in the file.")
 
 
 def _hash_trees(forest: Forest) -> Hashes:

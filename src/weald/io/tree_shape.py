@@ -84,7 +84,7 @@ def find_shape(tree_start: IntArray, is_leaf: BoolArray) -> Shape:
     after = np.cumsum(steps) + np.repeat(np.arange(len(n_nodes)), n_nodes)
     level = after - steps
     closed = np.array_equal(after[tree_start[1:] - 1], np.full(len(n_nodes), -1))
-    require(closed and (not len(level) or level.min() >= 0), "The leaf marks do not make trees.")
+    require(closed and (not len(level) or level.min() >= 0), "The leaf marks do not form trees.")
     narrow = level.astype(np.int16) if not len(level) or level.max() < 2**15 else level  # sorts much faster
     order = np.argsort(narrow, kind="stable")
     place = np.where(is_leaf[order], np.arange(len(level)), len(level))

@@ -1,12 +1,11 @@
 """Parameters and notes of a model as JSON and arrays, without executing code when they are read.
 
     Writer    Python values -> JSON; long lists and arrays are stored as arrays of the file
-    Reader    the way back; it creates plain values, NumPy arrays, and known kinds of records
+Reader    JSON -> plain values, NumPy arrays, and known kinds of records
 
-Values that JSON has are written as they are (a list is a list). All others are an object with one name: {"tuple":
-[...]},
-{"dict": [[key, value], ...]}, {"float": "nan"}, {"int": "0x..."}, {"scalar": [type, value]}, {"array": ...},
-{"record": [kind, {...}]}.
+Values that JSON has are written as they are (a list is a list). All others are an object with one name:
+{"tuple": [...]}, {"dict": [[key, value], ...]}, {"float": "nan"}, {"int": "0x..."}, {"scalar": [type, value]},
+{"array": ...}, {"record": [kind, {...}]}.
 """
 
 import dataclasses
@@ -26,11 +25,11 @@ from weald.io.container import MOST_DIGITS, TYPES, Json, is_numbers, require
 from weald.io.streams import Arrays, narrow
 
 MANY = 16  # longer lists of numbers or texts are arrays of the file
-MOST_DEPTH = 32  # of lists inside lists
+MOST_DEPTH = 32  # of nested lists
 MOST_ROOM = 2**24  # characters of an array of texts, including padding
-MOST_BITS = 2**13  # of a whole number: Python limits the digits it prints
+MOST_BITS = 2**13  # of a whole number: Python limits the digits that it prints
 LONG = 10 ** (MOST_DIGITS - 1)  # whole numbers from here on, and their negatives, are not written in decimal digits
-PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")  # that JSON reads as one character
+PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")  # a surrogate pair, which JSON reads as one character
 HEX = re.compile("-?0x[0-9a-f]+")
 NUMBERS = "biuf"
 TIMES = "mM"  # NumPy's dates and durations
@@ -168,10 +167,10 @@ class Reader:
             return written
         if isinstance(written, list):
             return [self.read(value, depth + 1) for value in written]
-        require(len(written) == 1, "A value has not one kind.")
+        require(len(written) == 1, "A value must be an object with exactly one name.")
         ((kind, value),) = written.items()
         read = getattr(self, f"_read_{kind}", None) if kind in KINDS else None
-        require(read, f"{kind!r} is no kind of value.")
+        require(read, f"{kind!r} is not a known kind of value.")
         return read(value, depth + 1)  # type: ignore[misc]
 
     def read_record(self, written: Json, kind: str) -> dict[str, Json]:
@@ -184,7 +183,7 @@ class Reader:
     def _read_list(self, value: Json, depth: int) -> list[Json]:
         if isinstance(value, list):
             return [self.read(item, depth) for item in value]
-        require(isinstance(value, dict) and value.keys() in ({"texts"}, {"numbers"}), "A list is not as it should be.")
+        require(isinstance(value, dict) and value.keys() in ({"texts"}, {"numbers"}), "A list is invalid.")
         return self._take_texts(value["texts"]) if "texts" in value else self._take(value["numbers"]).tolist()
 
     def _read_tuple(self, value: Json, depth: int) -> tuple[Json, ...]:
@@ -198,42 +197,45 @@ class Reader:
 
     def _read_dict(self, value: Json, depth: int) -> dict[Json, Json]:
         pairs = self._read_list(value, depth)
-        require(all(isinstance(pair, list) and len(pair) == 2 for pair in pairs), "A dict is not made of pairs.")
+        require(all(isinstance(pair, list) and len(pair) == 2 for pair in pairs), "A dict must be a list of pairs.")
         keys = self._hashable([key for key, _ in pairs])
         return dict(zip(keys, (item for _, item in pairs), strict=True))
 
     def _read_float(self, value: Json, depth: int) -> float:
-        require(value in ("nan", "inf", "-inf"), f"{value!r} is no number.")
+        require(value in ("nan", "inf", "-inf"), f"{value!r} is not a number.")
         return float(value)
 
     def _read_int(self, value: Json, depth: int) -> int:
         proper = isinstance(value, str) and len(value) <= 3 + MOST_BITS // 4 and HEX.fullmatch(value)
-        require(proper, "A whole number is not as it should be.")
+        require(proper, "A whole number is invalid.")
         return int(value, 16)
 
     def _read_scalar(self, value: Json, depth: int) -> Json:
         proper = isinstance(value, list) and len(value) == 2 and isinstance(value[0], str)
-        require(proper, "A number of NumPy is not as it should be.")
+        require(proper, "A NumPy scalar is invalid.")
         dtype = _dtype(value[0], NUMBERS + TIMES + "U")
         item = self.read(value[1], depth)
-        require(isinstance(item, bool | int | float | str), "A number of NumPy is none.")
-        require(dtype.kind != "U" or dtype.itemsize <= 4 * max(1, len(str(item))), "A text is shorter than its type.")
+        require(isinstance(item, bool | int | float | str), "The value of a NumPy scalar is invalid.")
+        require(
+            dtype.kind != "U" or dtype.itemsize <= 4 * max(1, len(str(item))),
+            "The type of a text is longer than the text.",
+        )
         try:
             return np.array(item, dtype=dtype)[()] if dtype.kind not in TIMES else np.int64(item).view(dtype)
         except (TypeError, ValueError, OverflowError) as error:
-            raise FormatError(f"{item!r} is no {value[0]}: {error}.") from None
+            raise FormatError(f"{item!r} is not a value of type {value[0]}: {error}.") from None
 
     def _read_array(self, value: Json, depth: int) -> Array:
-        require(isinstance(value, dict) and isinstance(value.get("dtype"), str), "An array is not as it should be.")
+        require(isinstance(value, dict) and isinstance(value.get("dtype"), str), "An array is invalid.")
         dtype = np.dtype(object) if value["dtype"] == "O" else _dtype(value["dtype"], NUMBERS + TIMES + "U")
         if dtype.kind not in "OU":
             found = self._take(value.get("at"))
             stored = np.dtype(np.int64) if dtype.kind in TIMES else dtype
-            require(found.dtype == stored.newbyteorder("="), f"An array is not of its type {dtype}.")
+            require(found.dtype == stored.newbyteorder("="), f"An array is not of the stated type {dtype}.")
             return found.astype(stored).view(dtype) if dtype.kind in TIMES else found.astype(dtype)
         items = self._read_list(value.get("items"), depth)
         shape = value.get("shape")
-        require(is_numbers(shape) and math.prod(shape) == len(items), "An array of texts has not its shape.")
+        require(is_numbers(shape) and math.prod(shape) == len(items), "An array of texts does not fit its shape.")
         if dtype.kind == "U":
             room = dtype.itemsize // 4
             proper = all(isinstance(item, str) and len(item) <= room for item in items)
@@ -243,10 +245,10 @@ class Reader:
 
     def _read_record(self, value: Json, depth: int) -> object:
         proper = isinstance(value, list) and len(value) == 2 and isinstance(value[1], dict)
-        require(proper, "A record is not as it should be.")
+        require(proper, "A record is invalid.")
         kind, fields = value
         record = self._records.get(kind) if isinstance(kind, str) else None
-        require(record, f"{kind!r} is no kind of record.")
+        require(record, f"{kind!r} is not a known kind of record.")
         assert record is not None  # noqa: S101  (for the type checker)
         return make_record(record, {name: self.read(item, depth) for name, item in fields.items()})
 
@@ -255,10 +257,10 @@ class Reader:
         return self.arrays.pop(name)
 
     def _take_texts(self, names: Json) -> list[str]:
-        require(isinstance(names, list) and len(names) == 2, "A list of texts is not as it should be.")
+        require(isinstance(names, list) and len(names) == 2, "A list of texts is invalid.")
         joined, lengths = self._take(names[0]), self._take(names[1])
         proper = joined.dtype == np.uint8 and joined.ndim == lengths.ndim == 1 and lengths.dtype.kind == "u"
-        require(proper and sum(lengths.tolist()) == len(joined), "Texts are not as long as they should be.")
+        require(proper and sum(lengths.tolist()) == len(joined), "The lengths of a list of texts are wrong.")
         ends = np.cumsum(lengths, dtype=np.int64).tolist()
         whole = joined.tobytes()
         try:
@@ -270,9 +272,9 @@ class Reader:
     def _hashable(self, values: list[Json]) -> list[Json]:
         proper = all(isinstance(v, str | int | float | np.generic | tuple) or v is None for v in values)
         try:
-            require(proper and len(set(values)) == len(values), "A dict or a set has a thing twice.")
+            require(proper and len(set(values)) == len(values), "A dict or a set has duplicate or invalid entries.")
         except TypeError:
-            raise FormatError("A dict or a set has something that cannot be one of its names.") from None
+            raise FormatError("A dict or a set has an entry that is not hashable.") from None
         return values
 
 
@@ -281,11 +283,11 @@ KINDS = ("list", "tuple", "set", "frozenset", "dict", "float", "int", "scalar", 
 
 def _dtype(code: str, kinds: str) -> np.dtype[np.generic]:
     """Read a type of numbers, texts or dates."""
-    require(len(code) < 16 and code[:1] in "<>|" and code[1:2] in kinds, f"{code!r} is no type of numbers or texts.")
+    require(len(code) < 16 and code[:1] in "<>|" and code[1:2] in kinds, f"{code!r} is not a type of numbers or texts.")
     try:
         return np.dtype(code)
     except (TypeError, ValueError):
-        raise FormatError(f"{code!r} is no type of numbers or texts.") from None
+        raise FormatError(f"{code!r} is not a type of numbers or texts.") from None
 
 
 # ------------------------------------------------------------------------------------------------------------ records
@@ -295,9 +297,9 @@ def make_record(kind: Record, fields: Mapping[str, Json]) -> object:
     """Create a record whose fields have the declared types."""
     hints, needed = _declared(kind)
     known = fields.keys() <= hints.keys() and needed <= fields.keys()
-    require(known, f"A record of the kind {kind.__name__!r} has other fields.")
+    require(known, f"A record of the kind {kind.__name__!r} has missing or unknown fields.")
     for name, value in fields.items():
-        require(fits(value, hints[name]), f"{value!r} is no {name} of a {kind.__name__}.")
+        require(fits(value, hints[name]), f"{value!r} is not valid as {name} of a {kind.__name__}.")
     return kind(**{name: float(value) if hints[name] is float else value for name, value in fields.items()})
 
 

@@ -5,7 +5,6 @@ words_of      forests -> the words for their features
 
 A file with an unknown word is refused, and the error says which version of weald reads the file. docs/model-files.md
 lists the words.
-the words.
 """
 
 import re
@@ -26,7 +25,7 @@ TARGETS = "targets"
 WEIGHT_SCALE = "weight_scale"  # weights are not in the user's units; since format 1.1
 ZERO_VOTES = "zero_votes"  # a tree has no vote; since format 1.1
 ZLIB = "zlib"
-# Features of forests: a word is there if and only if a forest has the feature
+# Features of forests: the header has the word if and only if a forest has the feature
 PARTS = frozenset({WEIGHT_SCALE, ZERO_VOTES})
 READABLE = frozenset({ESTIMATOR, FOREST, CONTRACT, LEAF_TARGETS, MAPPABLE, TARGETS, ZLIB}) | PARTS
 # Of format 1.1, but not supported by this version. A file with such features is refused, never read in part.
@@ -41,16 +40,16 @@ VERSION = re.compile("[0-9][0-9a-zA-Z.+]{0,39}")
 def read_words(texts: Mapping[str, str]) -> frozenset[str]:
     """Read the format and the words of a header; refuse those that this version does not support."""
     major, _, minor = texts.get(FORMAT, "").partition(".")
-    require(_is_number(major) and _is_number(minor), "It does not say which format it has.")
+    require(_is_number(major) and _is_number(minor), "It does not state its format.")
     if major != MAJOR:
         raise FormatError(f"It is of format {major}.{minor}; weald {version('weald')} reads {MAJOR}.x. {advice(texts)}")
     words = texts.get(REQUIRES, "").split(" ")
     for word in words:
-        require(WORD.fullmatch(word), f"{REQUIRES} is no list of words: it has {shown(word)}.")
-        require(words.count(word) == 1, f"{REQUIRES} has the word {word!r} twice.")
+        require(WORD.fullmatch(word), f"{REQUIRES} is not a list of words: it contains {shown(word)}.")
+        require(words.count(word) == 1, f"{REQUIRES} contains the word {word!r} twice.")
         if word not in READABLE:
             _refuse(word, texts)
-    require((ESTIMATOR in words) != (FOREST in words), f"It must hold either an {ESTIMATOR} or a {FOREST}.")
+    require((ESTIMATOR in words) != (FOREST in words), f"It must contain either an {ESTIMATOR} or a {FOREST}.")
     return frozenset(words)
 
 
