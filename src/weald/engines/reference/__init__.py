@@ -1,9 +1,9 @@
 """The reference engine: the definition of every result, in plain Python.
 
-definition     coding, bags, growing, predicting
-multi_output   forests of several targets
+definition     codes, bags, growth, predictions
+multi_output   multi-output forests
 permutation    permutation importance
 proximity      rows that share leaves
 kernels        kernel values
-engine         all of it behind the engine interface
+engine         the definition behind the engine interface
 """

@@ -3,21 +3,21 @@
 This file is what a weald forest *is*. It is plain Python on lists, ints and floats: slow, complete, and meant to be
 read from top to bottom. Every other engine must return the same forest, bit for bit, and is tested against it.
 
-    1  random numbers       every draw has an address
-    2  weights              rows that count more than once
-    3  codes                each column becomes small integers
-    4  ranks                rows lose their order
-    5  targets              classes, or numbers as integers
+    1  random numbers       a function of seed, address, tree and purpose
+    2  weights              weights of rows as integers
+    3  codes                the values of a column as small integers
+    4  ranks                an order of rows that does not depend on the table's
+    5  targets              class numbers, or numbers as integers
     6  bags                 the rows that a tree sees, as counts
-    7  criteria             how good is a cut?
+    7  criteria             the score of a cut
     8  splits               the best cut of a node
     9  growth               from the root to the leaves
-    10 walks                from a row to its leaf, and the sum over trees
-    11 out of bag           what trees say of rows that they have not seen, and the error after each tree
+    10 predictions          from a row to its leaf, and the sum over trees
+    11 out of bag           predictions for rows outside the bags, and the error after each tree
 
-Two rules keep it reproducible everywhere. Statistics are exact integers, so no order of summation can matter. Floats
-appear only where a score, a threshold or a leaf value is formed, by + - * / in the order written here: no sum() of
-floats, no **, no logarithm of the machine's library.
+Two rules make it reproducible on every machine. Statistics are exact integers, so the order of summation does not
+matter. Floats appear only in scores, thresholds and leaf values, computed by + - * / in the order written here: no
+sum() of floats, no **, no logarithm of the machine's library.
 """
 
 import heapq
@@ -41,7 +41,7 @@ ROOT_ID = 1
 
 
 def mix64(x: int) -> int:
-    """Scramble 64 bits: the finaliser of splitmix64."""
+    """Hash 64 bits: the finalizer of splitmix64."""
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & MASK64
     x = (x ^ (x >> 27)) * 0x94D049BB133111EB & MASK64
     return x ^ (x >> 31)
@@ -72,56 +72,56 @@ def below(bits: int, n: int) -> int:
 
 
 def child_id(node_id: int, side: int) -> int:
-    """Name a child by its path: side 0 is left, 1 is right."""
+    """Return the identifier of a child, determined by its path: side 0 is left, 1 is right."""
     return mix64((2 * node_id + side) & MASK64)
 
 
 # ------------------------------------------------------------------------------------------------------- 2 weights
 
-WHOLE_LIMIT = 2**31  # sizes stay below this
+WHOLE_LIMIT = 2**31  # upper limit of sizes, exclusive
 
 
-Wide = tuple[int, float]  # (k, m): m * 2^k with m from 1/2 to 1, or 0; products may be beyond the doubles
+Wide = tuple[int, float]  # (k, m): m * 2^k with m from 1/2 to 1, or 0; products may exceed the range of doubles
 ZERO = (-(2**28), 0.0)  # below all others
 
 
 def wide(x: float) -> Wide:
-    """Write a double that is not below 0 as exponent and mantissa."""
+    """Convert a nonnegative double to exponent and mantissa."""
     m, k = math.frexp(x)
     return (k, m) if m else ZERO
 
 
 def multiply(a: Wide, b: Wide) -> Wide:
-    """Multiply, with one rounding, as doubles would be if their exponents had no end."""
+    """Multiply with one rounding, like doubles with unlimited exponents."""
     k, m = wide(a[1] * b[1])
     return (k + a[0] + b[0], m) if m else ZERO
 
 
 def fixed_point_shift(weights: Sequence[Wide]) -> int:
-    """Exponent of the integers that stand for a weight of 1, where weights are not whole."""
+    """Exponent of the integers that represent fractional weights: 2^exponent is a weight of 1."""
     return 53 - max(weights)[0] - len(weights).bit_length()
 
 
 def fixed_point(weights: Sequence[Wide]) -> list[int]:
-    """Turn weights that are not whole into integers whose total stays near 2^53."""
+    """Convert fractional weights to integers whose total stays near 2^53."""
     shift = fixed_point_shift(weights)
     return [max(1, round(math.ldexp(m, k + shift))) for k, m in weights]
 
 
 def line_weights(weights: Sequence[float], whole: bool) -> list[int]:
-    """Give each row its length on the line from which bags are drawn."""
+    """Return the length of each row on the line from which bags are drawn."""
     return [int(w) for w in weights] if whole else fixed_point([wide(w) for w in weights])
 
 
 # --------------------------------------------------------------------------------------------------------- 3 codes
 
-MISSING = 2**32 - 1  # how a missing value enters the hash of a row
-SAMPLE_SIZE = 2**18  # copies of rows from which quantile codes are cut
+MISSING = 2**32 - 1  # code of a missing value in the hash of a row
+SAMPLE_SIZE = 2**18  # copies of rows whose quantiles define codes
 NAN_BITS = 0x7FF8000000000000
 
 
 def float_bits(x: float) -> int:
-    """Read a float as 64 bits; -0.0 counts as 0.0, and every NaN is the same."""
+    """Return the 64 bits of a float. -0.0 counts as 0.0, and all NaNs are equal."""
     if x != x:
         return NAN_BITS
     (bits,) = struct.unpack("<Q", struct.pack("<d", x + 0.0))
@@ -130,9 +130,9 @@ def float_bits(x: float) -> int:
 
 @dataclass
 class Column:
-    """A column as codes 0, 1, 2 ... (None: missing), and the extremes of each code.
+    """A column as codes 0, 1, 2 ... (None: missing), with the smallest and largest value of each code.
 
-    The values of a categorical column are numbers of categories, and each has a code of its own.
+    The values of a categorical column are the numbers of its categories. Each category has its own code.
     """
 
     codes: list[int | None]
@@ -154,7 +154,7 @@ def hash_values(columns: Sequence[Sequence[float]], targets: Sequence[int]) -> l
 
 
 def sample_rows(hashes: Sequence[int], copies: Sequence[int]) -> list[int]:
-    """Choose the rows from which quantile codes are cut: all, or those of the lowest hashes."""
+    """Choose the rows whose quantiles define codes: all, or those with the lowest hashes."""
     rows = range(len(hashes))
     if sum(copies) <= SAMPLE_SIZE:
         return list(rows)
@@ -168,7 +168,7 @@ def sample_rows(hashes: Sequence[int], copies: Sequence[int]) -> list[int]:
 
 
 def cut_quantiles(values: Sequence[float], weights: Sequence[int], max_bins: int) -> list[float]:
-    """Cut sampled values into codes of about equal weight; return the smallest value of each."""
+    """Divide sampled values into codes of about equal weight; return the smallest value of each."""
     weight_of: dict[float, int] = {}
     for x, w in zip(values, weights, strict=True):
         weight_of[x] = weight_of.get(x, 0) + w
@@ -207,7 +207,7 @@ def code_column(values: Sequence[float], weights: Sequence[int], sample: Sequenc
 
 @dataclass
 class Coded:
-    """A training table as engines see it. Rows are in rank order; `position[rank]` is the row the user gave."""
+    """A training table as engines see it. Rows are in rank order; `position[rank]` is the row of the user's table."""
 
     columns: list[Column]
     classes: list[int]  # empty: regression
@@ -219,9 +219,9 @@ class Coded:
     position: list[int]
     fingerprint: int  # of the codes and the target
     values: int | None  # fingerprint of the values and the target; None: unknown
-    strata: list[int]  # empty: there is but one
-    groups: list[int]  # the rank of each row's group; empty: each row for itself
-    design: int  # fingerprint of strata and groups; 0: there are none
+    strata: list[int]  # empty: a single stratum
+    groups: list[int]  # the rank of each row's group; empty: each row is its own group
+    design: int  # fingerprint of strata and groups; 0: neither
 
 
 def code_table(
@@ -272,18 +272,18 @@ def code_table(
 
 
 def hash_row(codes: Sequence[int | None]) -> int:
-    """Hash a row's codes, so that rows can be ranked without regard to their order."""
+    """Hash the codes of a row, so that ranks do not depend on the order of rows."""
     total = 0
     for f, code in enumerate(codes):
         total += mix64(f * 2**32 + (MISSING if code is None else code))
     return mix64(total & MASK64)
 
 
-PRINT_SALT = 0x9E3779B97F4A7C15  # mix64(0) is 0, and a row whose hash and target are 0 is to count, too
+PRINT_SALT = 0x9E3779B97F4A7C15  # mix64(0) is 0, but a row whose hash and target are 0 must count, too
 
 
 def print_row(row_hash: int, target: int) -> int:
-    """Say what a row of weight 1 adds to the fingerprint of the data, and to the key of its group."""
+    """Return what a row of weight 1 adds to the fingerprint of the data, and to the key of its group."""
     return mix64((row_hash + mix64(target) + PRINT_SALT) & MASK64)
 
 
@@ -295,7 +295,7 @@ def rank_groups(groups: Sequence[int], prints: Sequence[int], line: Sequence[int
     keys: dict[int, int] = {}  # in the order of their first rows
     for group, p, w in zip(groups, prints, line, strict=False):
         keys[group] = (keys.get(group, 0) + w * p) & MASK64
-    ranked = sorted(keys, key=keys.__getitem__)  # which keeps the order of equal keys
+    ranked = sorted(keys, key=keys.__getitem__)  # sorting keeps the order of equal keys
     return {group: rank for rank, group in enumerate(ranked)}, sum(mix64(key) for key in keys.values())
 
 
@@ -304,7 +304,7 @@ def rank_groups(groups: Sequence[int], prints: Sequence[int], line: Sequence[int
 
 @dataclass
 class Target:
-    """What the rows are to predict: class numbers, or integers q with y = center + q / 2^exponent."""
+    """The target: class numbers, or integers q with y = center + q / 2^exponent."""
 
     labels: list[int]
     n_classes: int
@@ -312,10 +312,10 @@ class Target:
     exponent: int = 0
 
 
-FIXED_POINT_TARGET_BITS = 35  # with weights that are not whole: sums of weight * q * q stay below 2^127
+FIXED_POINT_TARGET_BITS = 35  # with fractional weights: sums of weight * q * q stay below 2^127
 FIXED_POINT_WEIGHT_BITS = 54  # of the sum of such weights
 DOUBLE_BITS = 53
-FINE_BITS = 30  # the width of the targets is to be at least 2^30 units: about 10^9
+FINE_BITS = 30  # the width of the targets should be at least 2^30 units, about 10^9
 
 
 def narrow_exponent(k: int, n_draws: int | None) -> int:
@@ -324,20 +324,20 @@ def narrow_exponent(k: int, n_draws: int | None) -> int:
 
 
 def wide_exponent(k: int, n_draws: int | None) -> int:
-    """Do the same with 128 bits for sums."""
+    """Like `narrow_exponent`, with 128 bits for sums."""
     return 120 - k - (FIXED_POINT_WEIGHT_BITS if n_draws is None else n_draws.bit_length())
 
 
 @dataclass
 class Spread:
-    """How numbers lie when a few of them, however far off, do not count."""
+    """A robust location and scale of numbers: a few outliers do not affect them."""
 
     median: float
-    width: float  # between the quartiles; where these are equal, the median distance of others from them, if any
+    width: float  # between the quartiles; if they are equal, the median distance of the other numbers from them, if any
 
 
 def spread_of(y: Sequence[float], lengths: Sequence[int]) -> Spread:
-    """Find the spread of numbers that weigh `lengths`."""
+    """Compute the spread of numbers with weights `lengths`."""
     low, median, high = (quantile(y, lengths, quarters) for quarters in (1, 2, 3))
     if low < high:
         return Spread(median, high - low)
@@ -347,7 +347,7 @@ def spread_of(y: Sequence[float], lengths: Sequence[int]) -> Spread:
 
 
 def quantile(values: Sequence[float], lengths: Sequence[int], quarters: int) -> float:
-    """Find the smallest value up to which all values have so many quarters of the length."""
+    """Return the smallest value up to which the values have at least `quarters` quarters of the total length."""
     ascending = sorted(zip(values, lengths, strict=True))
     ends = accumulate(length for _, length in ascending)
     at_least = quarters * sum(lengths)
@@ -355,15 +355,15 @@ def quantile(values: Sequence[float], lengths: Sequence[int], quarters: int) -> 
 
 
 def is_coarse(width: float, exponent: int) -> bool:
-    """Say whether units of 2^-exponent would round numbers of this width noticeably."""
+    """Return whether units of 2^-exponent would round numbers of this width noticeably."""
     return ldexp(width, exponent - FINE_BITS) < 1.0
 
 
 def fix_target(y: Sequence[float], n_draws: int | None, lengths: Sequence[int] | None) -> Target:
     """Express numbers as integers that can be summed exactly.
 
-    They are narrow: their sums have 64 bits, or 128 with weights in fixed point. Where one of them is so far off that
-    it would take the digits of all others, and `lengths` are given, they are wide: then the others are exact, too.
+    By default they are narrow: their sums have 64 bits, or 128 with weights in fixed point. If an outlier would take
+    the digits of all other numbers, and `lengths` are given, they are wide, so that the others keep their precision.
     """
     center = min(y) / 2 + max(y) / 2
     reach = max(abs(v - center) for v in y)
@@ -380,7 +380,7 @@ def fix_target(y: Sequence[float], n_draws: int | None, lengths: Sequence[int] |
 
 
 def target_of(coded: Coded, growth: "Growth", *, may_be_wide: bool = True) -> Target:
-    """Read the target as class numbers, or as integers."""
+    """Return the target as class numbers or as integers."""
     if coded.n_classes:
         return Target(coded.classes, coded.n_classes)
     exact = growth.bootstrap or (coded.whole and sum(coded.line) < WHOLE_LIMIT)
@@ -392,12 +392,12 @@ SMALLEST = 5e-324
 
 
 def within_doubles(x: float) -> float:
-    """Keep a sum that overflows at the largest double."""
+    """Clip a sum that overflows to the largest double."""
     return min(max(x, -LARGEST), LARGEST)
 
 
 def ldexp(x: float, exponent: int) -> float:
-    """X * 2^exponent; beyond the largest double it stays at the largest double."""
+    """Return x * 2^exponent, clipped to the largest double."""
     try:
         return math.ldexp(x, exponent)
     except OverflowError:
@@ -405,7 +405,7 @@ def ldexp(x: float, exponent: int) -> float:
 
 
 def positive_power(x: float, exponent: int) -> float:
-    """Do so with a number above 0; what is too small stays at the smallest double."""
+    """Like `ldexp` for a positive number; results that are too small become the smallest double."""
     return max(ldexp(x, exponent), SMALLEST)
 
 
@@ -414,18 +414,18 @@ def positive_power(x: float, exponent: int) -> float:
 
 @dataclass
 class Bag:
-    """The rows of one tree by rank: how often each counts in sizes, and with what weight in statistics."""
+    """The rows of one tree by rank: how often each counts in sizes, and its weight in statistics."""
 
     sizes: list[int]
     weights: list[int]
-    scale: float | None = None  # what the user calls a weight of 1; None: the same
+    scale: float | None = None  # this weight is 1 in the user's units; None: weights are in the user's units
 
 
 def draw_counts(coded: Coded, growth: "Growth", seed: int, tree: int) -> list[int]:
-    """Draw with replacement: each draw picks a place on the line of weights, rows laid out in rank order.
+    """Draw with replacement: each draw picks a position on a line on which rows in rank order have their lengths.
 
-    Strata have lines of their own, and one after the other they take their draws. Where there are groups, a line is
-    made of groups, all of length one, and the rows of a group count as often as it was drawn, copy by copy.
+    Each stratum has its own line, and strata are drawn from one after the other. With groups, a line consists of
+    groups, all of length 1, and the rows of a group count as often as the group was drawn.
     """
     units = coded.groups or list(range(len(coded.line)))  # what is drawn, by rank
     lengths = [1] * (max(units) + 1) if coded.groups else coded.line
@@ -452,13 +452,13 @@ def units_of_strata(coded: Coded, growth: "Growth", units: Sequence[int]) -> lis
 
 
 def class_scales(weights: Sequence[Wide]) -> list[int]:
-    """Turn class weights into integers: the largest is 2^20, and only a weight of 0 is 0."""
+    """Convert class weights to integers: the largest is 2^20, and only a weight of 0 is 0."""
     largest, of_largest = max(weights)
     return [max(1, round(math.ldexp(m / of_largest, 20 + k - largest))) if m else 0 for k, m in weights]
 
 
 def balanced_weights(counts: Sequence[int], labels: Sequence[int], n_classes: int) -> list[Wide]:
-    """Weigh classes against their frequency; a class that is absent weighs nothing."""
+    """Weight classes inversely to their frequency; an absent class has weight 0."""
     of_class = [0] * n_classes
     for n, k in zip(counts, labels, strict=True):
         of_class[k] += n
@@ -467,24 +467,24 @@ def balanced_weights(counts: Sequence[int], labels: Sequence[int], n_classes: in
 
 
 def fill_bag(coded: Coded, growth: "Growth", seed: int, tree: int) -> Bag:
-    """Decide how often each row counts in this tree, and with what weight."""
+    """Compute how often each row counts in this tree, and its weight."""
     return weigh_bag(coded, growth, count_rows(coded, growth, seed, tree))
 
 
 def count_rows(coded: Coded, growth: "Growth", seed: int, tree: int) -> list[int]:
-    """Decide how often each row counts in this tree."""
+    """Compute how often each row counts in this tree."""
     if growth.bootstrap:
         return draw_counts(coded, growth, seed, tree)
     return [1] * len(coded.line) if in_fixed_point(coded, growth) else coded.line
 
 
 def in_fixed_point(coded: Coded, growth: "Growth") -> bool:
-    """Say whether weights are brought to fixed point."""
+    """Return whether weights are converted to fixed point."""
     return not growth.bootstrap and (not coded.whole or sum(coded.line) >= WHOLE_LIMIT)
 
 
 def weigh_bag(coded: Coded, growth: "Growth", sizes: list[int]) -> Bag:
-    """Give the rows of a bag their weight in statistics."""
+    """Compute the weights of a bag's rows in statistics."""
     class_weights = [wide(w) for w in growth.class_weights]
     if growth.class_weight == "table":
         class_weights = balanced_weights(coded.line, coded.classes, coded.n_classes)
@@ -494,7 +494,7 @@ def weigh_bag(coded: Coded, growth: "Growth", sizes: list[int]) -> Bag:
 
 
 def weigh_rows(coded: Coded, growth: "Growth", sizes: list[int], class_weights: Sequence[Wide]) -> Bag:
-    """Weigh rows by their sizes and, where classes have weights, by those. Classes of weight 0 leave the bag."""
+    """Weight rows by their sizes and by the weights of their classes, if any. Classes of weight 0 leave the bag."""
     if growth.class_weight != "none":
         sizes = [n if class_weights[k] > ZERO else 0 for n, k in zip(sizes, coded.classes, strict=True)]
     if in_fixed_point(coded, growth):
@@ -514,7 +514,7 @@ def weigh_rows(coded: Coded, growth: "Growth", sizes: list[int], class_weights: 
 
 @dataclass
 class Tally:
-    """What is known of a set of rows: their size, their weight, and their classes' weights or their sum of targets."""
+    """Statistics of a set of rows: size, weight, and the weights of the classes or the sum of the targets."""
 
     size: int
     weight: int
@@ -522,18 +522,18 @@ class Tally:
     total: int = 0
 
     def plus(self, other: "Tally") -> "Tally":
-        """Put two disjoint sets together."""
+        """Add the statistics of a disjoint set."""
         classes = [a + b for a, b in zip(self.classes, other.classes, strict=True)]
         return Tally(self.size + other.size, self.weight + other.weight, classes, self.total + other.total)
 
     def minus(self, other: "Tally") -> "Tally":
-        """Take a subset away."""
+        """Subtract the statistics of a subset."""
         classes = [a - b for a, b in zip(self.classes, other.classes, strict=True)]
         return Tally(self.size - other.size, self.weight - other.weight, classes, self.total - other.total)
 
 
 def log2(x: float) -> float:
-    """Logarithm in bits of a float >= 1, from + - * / alone: log((1 + z) / (1 - z)) = 2 (z + z^3/3 + z^5/5 + ...)."""
+    """Logarithm in bits of a float >= 1, by + - * / only: log((1 + z) / (1 - z)) = 2 (z + z^3/3 + z^5/5 + ...)."""
     m, k = math.frexp(x)
     if m < 0.7071067811865476:
         m, k = m * 2.0, k - 1
@@ -558,7 +558,7 @@ def gini(side: Tally, mean: int) -> float:
 
 
 def misclassification(side: Tally, mean: int) -> float:
-    """Weight of the commonest class: weight * (1 - share of errors)."""
+    """Weight of the most common class: weight * (1 - misclassification rate)."""
     return float(max(side.classes))
 
 
@@ -571,7 +571,7 @@ def entropy(side: Tally, mean: int) -> float:
 
 
 def squared_error(side: Tally, mean: int) -> float:
-    """Square of the sum of targets about the node's mean, over the weight: what the side's own mean explains."""
+    """Square of the sum of targets about the node's mean, over the weight: the squares explained by the side's mean."""
     a = float(side.total - side.weight * mean)
     return a * a / float(side.weight)
 
@@ -585,7 +585,7 @@ CRITERIA: dict[str, Term] = {
     "misclassification": misclassification,
     "squared_error": squared_error,
 }
-# Where scores are equal, the greater score of this criterion wins (before anything else is compared).
+# If scores are equal, the higher score by this criterion wins, before anything else is compared.
 TIE_BREAKERS: dict[str, Term] = {"misclassification": gini}
 
 
@@ -594,7 +594,7 @@ TIE_BREAKERS: dict[str, Term] = {"misclassification": gini}
 
 @dataclass
 class Growth:
-    """How to grow a tree, in plain numbers."""
+    """Parameters of growth as plain numbers."""
 
     criterion: str
     max_features: int
@@ -605,22 +605,22 @@ class Growth:
     min_impurity_decrease: float
     max_leaf_nodes: int  # 0: no limit
     bootstrap: bool
-    n_draws: int  # the most that a bag can hold
+    n_draws: int  # maximum size of a bag
     class_weight: str  # "none", "given", or balanced by "table" or by "bag"
     class_weights: Sequence[float] = ()
-    strata: str = "none"  # what has draws of its own: "none", "class", or strata that were "given"
+    strata: str = "none"  # which strata have their own draws: "none", "class", or "given"
     draws: Sequence[int] = ()  # from each stratum; empty: n_draws from all rows
-    random_cuts: bool = False  # each feature offers one cut at a random place, not its best one
-    monotonic: Sequence[int] = ()  # by feature: 1 rising, -1 falling, 0 free; empty: all are free
-    interaction_groups: Sequence[Sequence[int]] = ()  # features that may meet on a path; empty: all may
-    max_interacting: int = 0  # most features that may meet on a path; 0: no limit
-    feature_weights: Sequence[float] = ()  # how likely each feature is drawn; empty: all alike
-    category_penalty: float = 0.0  # what a category beyond two costs, in gains that labels without meaning have
-    ties_by_column: bool = False  # where all features are looked at, the first of equal ones wins: nothing is drawn
-    max_categories: int = 0  # columns of more categories are cut in the order of these, like numbers; 0: none are
+    random_cuts: bool = False  # each feature offers one random cut, not its best one
+    monotonic: Sequence[int] = ()  # by feature: 1 increasing, -1 decreasing, 0 unconstrained; empty: all unconstrained
+    interaction_groups: Sequence[Sequence[int]] = ()  # features that may occur on one path; empty: all may
+    max_interacting: int = 0  # maximum number of features on one path; 0: no limit
+    feature_weights: Sequence[float] = ()  # relative probability of drawing each feature; empty: all equal
+    category_penalty: float = 0.0  # cost of each category beyond two, in units of the gain expected by chance
+    ties_by_column: bool = False  # if all features are considered, ties go to the first column; no draw
+    max_categories: int = 0  # columns with more categories are cut in their order, like numbers; 0: none are
 
 
-FREE_CATEGORIES = 10  # columns of no more categories pay no penalty
+FREE_CATEGORIES = 10  # columns with at most this many categories have no penalty
 
 
 @dataclass
@@ -637,27 +637,27 @@ class Split:
     unevenness: int
     left: Tally
     right: Tally
-    noise: float = 0.0  # what it may score by chance, as far as that is not to count against other features
+    noise: float = 0.0  # the score expected by chance, subtracted when it is compared with other features
 
     @property
     def worth(self) -> float:
-        """What is compared with the cuts of other features."""
+        """The score that is compared with the cuts of other features."""
         return self.score - self.noise
 
     @property
     def cuts_off_missing(self) -> bool:
-        """Present values against missing ones: such a cut puts no value before another."""
+        """Whether it divides present from missing values: such a cut does not order values."""
         return self.threshold == math.inf
 
     def beats(self, other: "Split | None") -> bool:
-        """Compare two cuts of one feature, the other being the earlier candidate."""
+        """Compare two cuts of one feature, where `other` is the earlier candidate."""
         if other is None:
             return True
         mine = (self.score, self.tie_score, -self.unevenness)
         return mine > (other.score, other.tie_score, -other.unevenness)
 
     def beats_earlier_feature(self, other: "Split | None") -> bool:
-        """Compare with the best cut of features drawn earlier: on a tie the earlier feature stays."""
+        """Compare with the best cut of features drawn earlier: a tie goes to the earlier feature."""
         if other is None:
             return True
         return (self.worth, self.tie_score) > (other.worth, other.tie_score)
@@ -665,7 +665,7 @@ class Split:
 
 @dataclass
 class Tree:
-    """A tree while it grows: the table, the bag and what is fixed for all its nodes."""
+    """A tree while it grows: the table, the bag, and the values shared by all its nodes."""
 
     coded: Coded
     target: Target
@@ -691,18 +691,18 @@ class Tree:
         return side
 
     def score(self, term: Term, node: Tally, *sides: Tally) -> float:
-        """Add up the terms of the sides of a node."""
+        """Sum the terms of the sides of a node."""
         mean = node.total // node.weight
         terms = [term(side, mean) for side in sides]
         return reduce(operator.add, terms)
 
     def is_cut_by_sets(self, feature: int) -> bool:
-        """Say whether a feature is cut by sets of categories; one of more of them is cut like numbers."""
+        """Return whether a feature is cut by sets of categories, not like numbers (more than `max_categories`)."""
         column, most = self.coded.columns[feature], self.growth.max_categories
         return column.is_categorical and (most == 0 or len(column.lows) <= most)
 
     def is_pure(self, ranks: Sequence[int]) -> bool:
-        """Say whether all rows have the same target."""
+        """Return whether all rows have the same target."""
         return len({self.target.labels[r] for r in ranks}) == 1
 
     def orders(self, node: Tally, tallies: dict[int, Tally]) -> "Iterator[list[int]]":
@@ -710,7 +710,7 @@ class Tree:
         return orders_of_categories(node, tallies)
 
     def write_predictions(self, node: "Node", flat: "FlatTree") -> None:
-        """Append what a node says."""
+        """Append the prediction of a node."""
         if self.target.n_classes:
             if not node.split:
                 flat.classes.append(node.tally.classes)
@@ -723,17 +723,17 @@ class Tree:
 
 
 def feature_scales(weights: Sequence[float], n_features: int) -> list[int]:
-    """Turn weights of features into integers: the largest is 2^20, and only a weight of 0 is 0."""
+    """Convert feature weights to integers: the largest is 2^20, and only a weight of 0 is 0."""
     if not weights:
         return [2**20] * n_features
     return class_scales([wide(w) for w in weights])
 
 
 def draw_features(tree: Tree, node_id: int) -> Iterator[int]:
-    """Yield the features of positive weight in the order in which this node looks at them.
+    """Yield the features of positive weight in the order in which this node considers them.
 
-    Where all of them are looked at, the order decides nothing but ties. One draw then orders them, so that no column
-    wins more ties than another; or they come as they stand, and nothing is drawn.
+    If all of them are considered, the order decides only ties. Then a single draw orders them, so that no column wins
+    more ties than another; with `ties_by_column` they keep the order of columns, and nothing is drawn.
     """
     scales = feature_scales(tree.growth.feature_weights, len(tree.coded.columns))
     features = [f for f, scale in enumerate(scales) if scale]
@@ -753,13 +753,13 @@ def draw_features(tree: Tree, node_id: int) -> Iterator[int]:
 
 
 def order_of_ties(tree: Tree, node_id: int, features: Sequence[int]) -> list[int]:
-    """Put features in an order that one draw of the node decides. No two have the same key: mix64 is a bijection."""
+    """Order features by a single draw of the node. No two have the same key, since mix64 is a bijection."""
     bits = draw(tree.seed, node_id, tree.number, PURPOSE_FEATURES, 0)
     return sorted(features, key=lambda f: mix64((bits + f) & MASK64))
 
 
 def may_interact(growth: Growth, path: frozenset[int], feature: int) -> bool:
-    """Say whether a node may be cut by a feature, given the features that cut the nodes above it."""
+    """Return whether a node may be cut by a feature, given the features that cut the nodes above it."""
     together = path | {feature}
     if growth.max_interacting and len(together) > growth.max_interacting:
         return False
@@ -767,7 +767,7 @@ def may_interact(growth: Growth, path: frozenset[int], feature: int) -> bool:
 
 
 def place_threshold(a: float, b: float) -> float:
-    """Put a threshold half-way between a < b, so that a goes left and b goes right."""
+    """Place a threshold halfway between a < b, so that a goes left and b goes right."""
     t = a / 2 + b / 2
     return t if a <= t < b else a
 
@@ -784,7 +784,7 @@ class Candidate:
 
 
 def candidates(tree: Tree, node: "Node", feature: int) -> Iterator[Candidate]:
-    """Yield the cuts of a node by one feature in order."""
+    """Yield the cuts of a node by one feature, in order."""
     column = tree.coded.columns[feature]
     by_code: dict[int, list[int]] = {}
     missing_ranks = []
@@ -811,10 +811,10 @@ def candidates(tree: Tree, node: "Node", feature: int) -> Iterator[Candidate]:
 
 
 def orders_of_categories(node: Tally, tallies: dict[int, Tally]) -> Iterator[list[int]]:
-    """Yield the orders in which the categories of a node are cut like numbers; equal ones stand by their codes.
+    """Yield the orders in which the categories of a node are cut like numbers; ties are ordered by code.
 
-    Numbers: by their mean. Classes: by the share of the second, or, where the node has more than two, of each in turn.
-    In the first two cases no other subset of the categories scores better than the best cut of the order.
+    Regression: by mean. Two classes: by the probability of the second. More classes in the node: one order for the
+    probability of each class. In the first two cases the best cut of the order is the best of all subsets.
     """
     if not node.classes:
         yield sorted(tallies, key=lambda code: (float(tallies[code].total) / float(tallies[code].weight), code))
@@ -832,7 +832,8 @@ def random_candidate(tree: Tree, node: "Node", feature: int) -> Iterator[Candida
     """Yield the one cut that a feature offers at random, as `candidates` does; none if the node cannot be cut by it.
 
     The threshold is uniform between the smallest and the largest value of the node. It is moved up to the end of the
-    code that it falls into, if that has more than one value. Categories are put in a random order and cut at any place.
+    code that it falls into, if that has more than one value. Categories are put in a random order and cut at a random
+    position.
     """
     column = tree.coded.columns[feature]
     codes = [column.codes[r] for r in node.ranks]
@@ -861,12 +862,12 @@ def random_candidate(tree: Tree, node: "Node", feature: int) -> Iterator[Candida
 
 
 def order_at_random(codes: Sequence[int], bits: int) -> list[int]:
-    """Put the categories of a node in an order that the draw and nothing else decides."""
+    """Put the categories of a node in an order that depends only on the draw."""
     return sorted(codes, key=lambda code: (mix64((bits + code + 1) & MASK64), code))
 
 
 def place_at_random(a: float, b: float, bits: int) -> float:
-    """Put a threshold anywhere between a < b, so that a goes left and b goes right. Infinities count as the largest."""
+    """Place a random threshold between a < b: a goes left, b goes right. Infinities count as the largest doubles."""
     a_half, b_half = max(a, -LARGEST) / 2, min(b, LARGEST) / 2
     share = float(bits >> 11) * 2.0**-53
     t = 2 * (a_half + share * (b_half - a_half))
@@ -874,12 +875,12 @@ def place_at_random(a: float, b: float, bits: int) -> float:
 
 
 def side_value(side: Tally) -> float:
-    """What a side would say: the share of the second class, or the mean in units of the target's integers."""
+    """Prediction of a side: the probability of the second class, or the mean in units of the target's integers."""
     return float(side.classes[1] if side.classes else side.total) / float(side.weight)
 
 
 def obeys(tree: Tree, node: "Node", split: Split) -> bool:
-    """Say whether a cut keeps the order that its feature is bound to, and what the nodes above have promised."""
+    """Return whether a cut satisfies the monotonic constraint of its feature, and the bounds set by the nodes above."""
     sign = tree.growth.monotonic[split.feature] if tree.growth.monotonic else 0
     if sign == 0 or split.cuts_off_missing:
         return True
@@ -889,7 +890,7 @@ def obeys(tree: Tree, node: "Node", split: Split) -> bool:
 
 
 def cuts_of_feature(tree: Tree, node: "Node", feature: int) -> Iterator[Split]:
-    """Yield the admissible cuts of a node by one feature, in order, with their scores."""
+    """Yield the allowed cuts of a node by one feature, in order, with their scores."""
     term = CRITERIA[tree.growth.criterion]
     tie_term = TIE_BREAKERS.get(tree.growth.criterion)
     cuts = random_candidate if tree.growth.random_cuts else candidates
@@ -918,11 +919,11 @@ def cuts_of_feature(tree: Tree, node: "Node", feature: int) -> Iterator[Split]:
 
 
 def noise_of_labels(tree: Tree, node: "Node", feature: int) -> float:
-    """Say what a cut by many categories may score by chance, as far as it is not to count.
+    """Return the score that a cut by many categories is expected to reach by chance; it is a penalty.
 
-    Labels without meaning explain a share of (labels - 1) / (rows - 1) of what there is to explain, on average. Two
-    labels can be cut in one way, so the penalty begins with the third. A cut divides by one class of several at a time.
-    Few labels in the whole table can fit little noise, and are free.
+    On average, random labels explain the fraction (labels - 1) / (rows - 1) of the impurity. Two labels can be cut in
+    only one way, so the penalty begins with the third. With several classes, a cut orders categories by one class at a
+    time. Columns with few labels in the whole table cannot fit much noise, so they have no penalty.
     """
     column, tally = tree.coded.columns[feature], node.tally
     if not tree.growth.category_penalty or not tree.is_cut_by_sets(feature) or len(column.lows) <= FREE_CATEGORIES:
@@ -936,7 +937,7 @@ def noise_of_labels(tree: Tree, node: "Node", feature: int) -> float:
 
 
 def mixed(tree: Tree, node: "Node") -> float:
-    """Say what a node would gain if its sides were pure: the score of one class, or the squares about the mean."""
+    """Return the gain of a node if its sides were pure: up to the score of one class, or the squares about the mean."""
     tally = node.tally
     if tree.target.n_classes:
         term = CRITERIA[tree.growth.criterion]
@@ -946,14 +947,14 @@ def mixed(tree: Tree, node: "Node") -> float:
 
 
 def squares_about_mean(tree: Tree, node: "Node") -> tuple[float, float]:
-    """Sum the squares about the node's mean, rounded down, and say how much of it is due to the rounding."""
+    """Return the sum of squares about the node's mean, rounded down, and the part of it that is due to the rounding."""
     mean = node.tally.total // node.tally.weight
     squares = sum(tree.bag.weights[r] * (tree.target.labels[r] - mean) ** 2 for r in node.ranks)
     return float(squares), squared_error(node.tally, mean)
 
 
 def best_split_of_feature(tree: Tree, node: "Node", feature: int) -> Split | None:
-    """Find the best admissible cut by one feature; one that gains no more than labels do by chance is none."""
+    """Find the best allowed cut by one feature; None if it does not gain more than expected by chance."""
     best = None
     for split in cuts_of_feature(tree, node, feature):
         if split.beats(best):
@@ -971,13 +972,13 @@ def undivided(tree: Tree, node: "Node") -> float:
 
 
 def has_missing(tree: Tree, ranks: Sequence[int], feature: int) -> bool:
-    """Say whether the node has missing values of a feature."""
+    """Return whether the node has missing values of a feature."""
     codes = tree.coded.columns[feature].codes
     return any(codes[r] is None for r in ranks)
 
 
 def best_split(tree: Tree, node: "Node") -> Split | None:
-    """Look at `max_features` features that can cut the node, in the order of the draw; return the best cut."""
+    """Consider `max_features` features that can cut the node, in the order of the draw; return the best cut."""
     best = None
     looked_at = 0
     for feature in draw_features(tree, node.node_id):
@@ -985,7 +986,7 @@ def best_split(tree: Tree, node: "Node") -> Split | None:
             continue
         split = best_split_of_feature(tree, node, feature)
         if split is None:
-            continue  # such a feature does not count
+            continue  # such a feature does not count towards max_features
         if split.beats_earlier_feature(best):
             best = split
         looked_at += 1
@@ -1006,7 +1007,7 @@ class Node:
     ranks: list[int]
     tally: Tally
     path: frozenset[int] = frozenset()  # features that cut the nodes above
-    lower: float = -math.inf  # what leaves below may say, in units of `side_value`
+    lower: float = -math.inf  # bounds of predictions below, in units of `side_value`
     upper: float = math.inf
     split: Split | None = None
     decrease: float = 0.0
@@ -1014,7 +1015,7 @@ class Node:
 
 
 def find_split(tree: Tree, node: Node) -> None:
-    """Give the node its split, unless it must be a leaf."""
+    """Find the split of a node, unless it must be a leaf."""
     growth = tree.growth
     if tree.is_pure(node.ranks) or node.tally.size < growth.min_samples_split or node.depth == growth.max_depth:
         return
@@ -1028,7 +1029,7 @@ def find_split(tree: Tree, node: Node) -> None:
 
 
 def divide(tree: Tree, node: Node, split: Split) -> list[Node]:
-    """Make the two children of a node."""
+    """Create the two children of a node."""
     codes = tree.coded.columns[split.feature].codes
     left_codes = set(split.order[: split.n_left])
     sides: tuple[list[int], list[int]] = ([], [])
@@ -1043,7 +1044,7 @@ def divide(tree: Tree, node: Node, split: Split) -> list[Node]:
 
 
 def make_children(tree: Tree, node: Node, split: Split, sides: Sequence[list[int]]) -> list[Node]:
-    """Name the two children by their paths, and hand down to them what holds below."""
+    """Create the two children with their identifiers, paths and bounds."""
     tallies, bounds = (split.left, split.right), pass_down_bounds(tree, node, split)
     path = node.path | {split.feature}
     return [
@@ -1053,7 +1054,7 @@ def make_children(tree: Tree, node: Node, split: Split, sides: Sequence[list[int
 
 
 def pass_down_bounds(tree: Tree, node: Node, split: Split) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Say what the leaves below the left and the right child may say: they meet half-way between the two."""
+    """Return the bounds of predictions below the left and the right child: they meet halfway between the two."""
     sign = tree.growth.monotonic[split.feature] if tree.growth.monotonic else 0
     whole = (node.lower, node.upper)
     if sign == 0 or split.cuts_off_missing:
@@ -1064,7 +1065,7 @@ def pass_down_bounds(tree: Tree, node: Node, split: Split) -> tuple[tuple[float,
 
 
 def grow_depth_first(tree: Tree, root: Node) -> None:
-    """Divide every node that has a split. The order does not matter: nodes are known by their paths."""
+    """Divide every node that has a split. The order does not matter: nodes are identified by their paths."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -1073,7 +1074,7 @@ def grow_depth_first(tree: Tree, root: Node) -> None:
 
 
 def grow_best_first(tree: Tree, root: Node) -> None:
-    """Divide the node of the greatest decrease first, until there are `max_leaf_nodes` leaves."""
+    """Divide the node with the largest decrease first, until there are `max_leaf_nodes` leaves."""
     made = 0
     heap = [(-root.decrease, made, root, root.split)] if root.split else []
     n_leaves = 1
@@ -1090,7 +1091,7 @@ def grow_best_first(tree: Tree, root: Node) -> None:
 
 
 def measure_root(tree: Tree, weight: int) -> None:
-    """Fix what depends on the weight of the root."""
+    """Compute the values that depend on the weight of the root."""
     tree.root_weight = weight
     tree.min_weight = math.ceil(tree.growth.min_weight_fraction_leaf * float(weight))
 
@@ -1122,27 +1123,31 @@ class FlatTree:
     categories: "list[Categories | None]" = field(default_factory=list)  # None: a leaf, or a cut of numbers
     size: list[int] = field(default_factory=list)
     weight: list[float] = field(default_factory=list)
-    decrease: list[float] = field(default_factory=list)  # over the root's weight, in units of the target's integers
-    value: list[float] = field(default_factory=list)  # regression: mean of the node; bound two classes: second's share
+    decrease: list[float] = field(
+        default_factory=list
+    )  # divided by the root's weight, in units of the target's integers
+    value: list[float] = field(
+        default_factory=list
+    )  # regression: mean; two classes with constraints: probability of the second
     impurity: list[float] = field(default_factory=list)  # regression: variance of the node
     classes: list[Sequence[float]] = field(default_factory=list)  # classification: class weights, of leaves only
-    weight_scale: float | None = None  # times it, weights are the user's; None: they are
+    weight_scale: float | None = None  # factor from weights to the user's units; None: 1
 
 
 @dataclass
 class Categories:
-    """Which categories go left: those that the lighter child saw go to it, and all others to the heavier one."""
+    """Which categories go left: those in the lighter child go to it, and all others to the heavier one."""
 
     of_lighter: list[int]  # ascending
     others_left: bool
 
     def goes_left(self, category: float) -> bool:
-        """Say where a category goes."""
+        """Return whether a category goes left."""
         return self.others_left != (category in self.of_lighter)
 
 
 def categories_of(tree: Tree, split: Split) -> Categories:
-    """Write a set of codes as numbers of categories. The left child is the heavier one on a tie."""
+    """Convert a set of codes to numbers of categories. On a tie, the left child is the heavier one."""
     column = tree.coded.columns[split.feature]
     others_left = split.left.weight >= split.right.weight
     of_lighter = split.order[split.n_left :] if others_left else split.order[: split.n_left]
@@ -1150,7 +1155,7 @@ def categories_of(tree: Tree, split: Split) -> Categories:
 
 
 def flatten(tree: Tree, root: Node) -> FlatTree:
-    """Number the nodes in pre-order and write them down."""
+    """Number the nodes in pre-order and append them to lists."""
     flat = FlatTree(weight_scale=tree.bag.scale)
     waiting: list[tuple[Node, int]] = [(root, -1)]
     while waiting:
@@ -1182,7 +1187,7 @@ def write_node(tree: Tree, node: Node, flat: FlatTree) -> None:
 
 
 def bounded_value(node: Node) -> float:
-    """What the node says, within what the nodes above have promised."""
+    """The prediction of a node, clipped to the bounds set by the nodes above."""
     return min(max(side_value(node.tally), node.lower), node.upper)
 
 
@@ -1194,17 +1199,17 @@ def variance(tree: Tree, node: Node) -> float:
 
 
 def grow_forest(coded: Coded, growth: Growth, seed: int, numbers: Sequence[int]) -> Iterator[FlatTree]:
-    """Grow the trees of these numbers, one after the other."""
+    """Grow the trees with these numbers, one after the other."""
     target = target_of(coded, growth)
     for number in numbers:
         yield grow_tree(coded, target, growth, seed, number)
 
 
-# -------------------------------------------------------------------------------------------------------- 10 walks
+# ------------------------------------------------------------------------------------------------------ 10 predictions
 
 
 def find_leaf(tree: FlatTree, row: Sequence[float]) -> int:
-    """Walk a row of raw values to its leaf; return the leaf's node number."""
+    """Return the node number of the leaf of a row of raw values."""
     i = 0
     while tree.feature[i] >= 0:
         x, categories = row[tree.feature[i]], tree.categories[i]
@@ -1217,15 +1222,15 @@ def find_leaf(tree: FlatTree, row: Sequence[float]) -> int:
 
 
 def leaf_numbers(tree: FlatTree) -> dict[int, int]:
-    """Map the node number of each leaf to its place among the tree's leaves."""
+    """Map the node number of each leaf to its position among the leaves of the tree."""
     leaves = [i for i, f in enumerate(tree.feature) if f < 0]
     return {node: k for k, node in enumerate(leaves)}
 
 
 def leaf_probabilities(classes: Sequence[float], second: float | None, voting: str) -> list[float]:
-    """What a leaf says: its class shares ("soft"), or one vote for its commonest class, ties to the first ("hard").
+    """Probabilities of a leaf: class fractions ("soft"), or 1 for the most common class, ties to the first ("hard").
 
-    `second` is the share of the second of two classes where the leaf was bound to one.
+    `second` is the probability of the second of two classes if monotonic constraints determined it.
     """
     if not any(classes):  # the bag is empty
         return [0.0] * len(classes)
@@ -1240,7 +1245,7 @@ def leaf_probabilities(classes: Sequence[float], second: float | None, voting: s
 def sum_votes(
     trees: Sequence[FlatTree], rows: Sequence[Sequence[float]], n_classes: int, voting: str
 ) -> list[list[float]]:
-    """Add up what the trees say of each row, in tree order."""
+    """Sum the predictions of the trees for each row, in tree order."""
     sums = [[0.0] * (n_classes or 1) for _ in rows]
     for tree in trees:
         leaf_of = leaf_numbers(tree)
@@ -1250,12 +1255,12 @@ def sum_votes(
 
 
 def has_vote(tree: FlatTree) -> bool:
-    """Say whether a tree has a vote: where all rows of its bag are of classes of weight 0, it is a root without one."""
+    """Return whether a tree votes. If all classes in its bag have weight 0, it is a single root that does not vote."""
     return not tree.classes or any(tree.classes[0])
 
 
 def add_vote(sums: list[float], tree: FlatTree, leaf_of: dict[int, int], row: Sequence[float], voting: str) -> None:
-    """Add what one tree says of a row."""
+    """Add the prediction of one tree for a row."""
     leaf = find_leaf(tree, row)
     value = tree.value[leaf] if tree.value else None
     said = leaf_probabilities(tree.classes[leaf_of[leaf]], value, voting) if tree.classes else [tree.value[leaf]]
@@ -1268,12 +1273,12 @@ def add_vote(sums: list[float], tree: FlatTree, leaf_of: dict[int, int], row: Se
 
 @dataclass
 class OutOfBag:
-    """What trees say of the rows outside their bags, rows in the order of the table."""
+    """Predictions of trees for rows outside their bags. Rows are in the order of the table."""
 
     sums: list[list[float]]
-    n_trees: list[int]  # by row: how many trees spoke of it
-    errors: list[float]  # after each tree, over the rows of which a tree has spoken
-    shares: list[float]  # after each tree: the share of those rows, by their lengths on the line
+    n_trees: list[int]  # by row: number of trees that predicted it
+    errors: list[float]  # after each tree, over the rows predicted so far
+    shares: list[float]  # after each tree: the fraction of rows predicted so far, by their lengths on the line
 
 
 def sum_votes_out_of_bag(
@@ -1285,7 +1290,7 @@ def sum_votes_out_of_bag(
     start: tuple[list[list[float]], list[int]] | None = None,
     room: int = 0,
 ) -> OutOfBag:
-    """Let each tree speak of the rows that its bag lacks. `start` has what earlier trees said."""
+    """Predict rows by the trees whose bags lack them. `start` has the sums of earlier trees."""
     out = OutOfBag(*(start or ([[0.0] * (coded.n_classes or 1) for _ in rows], [0] * len(rows))), [], [])
     for tree, bag in zip(trees, bags, strict=True):
         leaf_of = leaf_numbers(tree)
@@ -1300,7 +1305,7 @@ def sum_votes_out_of_bag(
 
 
 def mean_error(coded: Coded, out: OutOfBag, room: int) -> tuple[float, float]:
-    """Average the errors of the rows of which a tree has spoken, by weight, as integers; also their share."""
+    """Return the weighted mean error of the rows that have predictions, by sums of integers, and their fraction."""
     shift = 0
     if not coded.n_classes:
         center = min(coded.numbers) / 2 + max(coded.numbers) / 2
@@ -1316,7 +1321,7 @@ def mean_error(coded: Coded, out: OutOfBag, room: int) -> tuple[float, float]:
 
 
 def row_error(coded: Coded, rank: int, sums: Sequence[float], n_trees: int, shift: int, room: int) -> int:
-    """1 for a wrong class; for a number the square of its error in units of 2^-shift, below 2^60."""
+    """Error of a row: 1 for a wrong class; in regression the squared error in units of 2^-shift, below 2^60."""
     if coded.n_classes:
         return int(sums.index(max(sums)) != coded.classes[rank])
     difference = math.ldexp(coded.numbers[rank], -room) - sums[0] / float(n_trees)

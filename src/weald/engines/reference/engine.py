@@ -1,4 +1,4 @@
-"""The reference engine: the definition in plain Python (`definition.py`), behind the interface of all engines."""
+"""The reference engine: the definition in plain Python (`definition.py`), behind the engine interface."""
 
 import dataclasses
 from collections.abc import Iterable, Sequence
@@ -30,14 +30,14 @@ from weald.forest.pruning import prune_forest
 
 
 class ReferenceEngine(LocalEngine):
-    """The definition, behind the interface of all engines. It uses one thread whatever `n_threads` is."""
+    """The definition behind the engine interface. It always uses one thread and ignores `n_threads`."""
 
     name = "reference"
 
     def code(
         self, table: Table, max_bins: int, n_threads: int = 1, watch: Watch | None = None, n_trees: int = 0
     ) -> definition.Coded:
-        """Turn a table into codes and ranks."""
+        """Convert a table to codes and ranks."""
         weight = np.ones(len(table.target)) if table.weight is None else table.weight
         columns = _dense(table.X).T.tolist()
         target = table.target.tolist()
@@ -57,7 +57,7 @@ class ReferenceEngine(LocalEngine):
     def code_blocks(
         self, table: Table, blocks: Iterable[Block], max_bins: int, n_threads: int = 1, watch: Watch | None = None
     ) -> definition.Coded:
-        """Put the columns together first."""
+        """Convert a table given in blocks of columns to codes and ranks."""
         X = np.hstack([block for block, _ in blocks])
         return self.code(dataclasses.replace(table, X=X), max_bins, n_threads, watch)
 
@@ -73,7 +73,7 @@ class ReferenceEngine(LocalEngine):
         return kernels.kernel_columns(samples, prototypes, rule)
 
     def column(self, codes: Codes, feature: int) -> tuple[IntArray, FloatArray, FloatArray]:
-        """Codes of a feature in the order of the table's rows, and the extremes of each code."""
+        """Codes of a feature in the order of the table's rows, with the smallest and largest value of each code."""
         coded = _own(codes)
         column = coded.columns[feature]
         of_rows = np.empty(len(coded.position), dtype=np.uint32)
@@ -135,7 +135,7 @@ class ReferenceEngine(LocalEngine):
         )
 
     def leaves(self, forest: Forest, X: Array, n_threads: int = 1, watch: Watch | None = None) -> IntArray:
-        """Walk every row down every tree."""
+        """Return the leaf of each row in each tree."""
         rows = _dense(X).tolist()
         found = [[definition.find_leaf(tree, row) for row in rows] for tree in _flat_trees(forest)]
         return np.array(found, dtype=np.int32).reshape(forest.n_trees, len(rows)).T
@@ -143,7 +143,7 @@ class ReferenceEngine(LocalEngine):
     def sum_votes(
         self, forest: Forest, X: Array, voting: str, n_threads: int = 1, watch: Watch | None = None
     ) -> FloatArray:
-        """Add up what the trees say of each row."""
+        """Sum the predictions of the trees for each row."""
         if len(forest.tree_weight):
             return sum_weighted_votes(self, forest, X, voting, n_threads, watch)
         rows = _dense(X).tolist()
@@ -159,7 +159,7 @@ class ReferenceEngine(LocalEngine):
         n_threads: int = 1,
         watch: Watch | None = None,
     ) -> None:
-        """Average what the trees say of each row."""
+        """Average the predictions of the trees for each row."""
         out[...] = self.sum_votes(forest, X, voting) / forest.vote_total
 
     def bags(self, codes: Codes, growth: Growth, origins: Sequence[Origin], n_threads: int = 1) -> IntArray:
@@ -208,7 +208,7 @@ class ReferenceEngine(LocalEngine):
     def add_proximities(
         self, sharing: LeafMembership, k: int, n_threads: int = 1, watch: Watch | None = None
     ) -> tuple[IntArray, IntArray, FloatArray]:
-        """Add up shares row by row."""
+        """Sum the proximities of each row."""
         kept = [share.keep_largest(sums, k) for sums in _sums_of_shares(sharing)]
         starts = np.cumsum([0, *map(len, kept)], dtype=np.int64)
         members = np.array([member for sums in kept for member in sums], dtype=np.int32)
@@ -222,7 +222,7 @@ class ReferenceEngine(LocalEngine):
         n_threads: int = 1,
         watch: Watch | None = None,
     ) -> FloatArray:
-        """Add up squares row by row."""
+        """Sum the squared proximities of each row."""
         kinds, sums = of_members.tolist(), _sums_of_shares(sharing)
         return np.array(
             [share.square_proximities(s, kind, kinds) for s, kind in zip(sums, of_rows.tolist(), strict=True)]
@@ -256,7 +256,7 @@ class ReferenceEngine(LocalEngine):
     def standard_deviations(
         self, sharing: LeafMembership, target: FloatArray, n_threads: int = 1, watch: Watch | None = None
     ) -> FloatArray:
-        """Add up the weights of each row."""
+        """Compute the standard deviation of each row from its weights."""
         return np.array([share.standard_deviation(sums, target.tolist()) for sums in _sums_of_shares(sharing)])
 
     def sum_votes_out_of_bag(
@@ -271,7 +271,7 @@ class ReferenceEngine(LocalEngine):
         start: OutOfBagVotes | None = None,
         room: int = 0,
     ) -> OutOfBagVotes:
-        """Add up what the trees say of the rows outside their bags."""
+        """Sum the predictions of the trees for rows outside their bags."""
         coded = _own(codes)
         bags = self.bags(coded, growth, forest.origins).tolist()
         rows = _dense(X).tolist()
@@ -286,11 +286,11 @@ class ReferenceEngine(LocalEngine):
         )
 
     def bag_source(self, codes: Codes) -> definition.Coded:
-        """Leave out the columns."""
+        """Return the coded table; bags do not need its columns."""
         return dataclasses.replace(_own(codes), columns=[])
 
     def weigh(self, codes: Codes, line: npt.NDArray[np.uint64]) -> definition.Coded:
-        """Lay another line."""
+        """Return the coded table with other row lengths."""
         coded = _own(codes)
         return dataclasses.replace(coded, line=line[coded.position].tolist())
 
@@ -303,7 +303,7 @@ def _own(codes: Codes) -> definition.Coded:
 
 
 def _sums_of_shares(sharing: LeafMembership) -> list[dict[int, float]]:
-    """Say what each asked row has in common with each member of its leaves."""
+    """Return the proximity of each given row to each member of its leaves."""
     shares = np.ones(len(sharing.member)) if sharing.share is None else sharing.share
     members = list(zip(sharing.member.tolist(), shares.tolist(), strict=True))
     start, trees = sharing.start.tolist(), sharing.tree_start[:-1].tolist()
@@ -322,13 +322,13 @@ def _sums_of_shares(sharing: LeafMembership) -> list[dict[int, float]]:
 
 
 def _dense(X: "Array | sparse.spmatrix") -> FloatArray:
-    """Write a table out in float64: the definition knows no other."""
+    """Convert a table to float64, the only type that the definition reads."""
     dense: FloatArray = (X.toarray() if not isinstance(X, np.ndarray) else X).astype(np.float64)
     return dense
 
 
 def _plain(growth: Growth) -> definition.Growth:
-    """Hand the numbers over: the reference engine knows no other part of weald."""
+    """Convert growth parameters: the reference engine does not import other parts of weald."""
     return definition.Growth(**{name: getattr(growth, name) for name in definition.Growth.__dataclass_fields__})
 
 
@@ -340,7 +340,7 @@ def _forest_of(
     exponent: int,
     origin: Origin,
 ) -> Forest:
-    """Put flat trees behind one another."""
+    """Concatenate flat trees to a forest."""
     sets = [c for tree in trees for c in tree.categories if c is not None]
     entries = [[(k, c) for k, c in enumerate(leaf) if c] for tree in trees for leaf in tree.classes]
 
@@ -376,7 +376,7 @@ def _forest_of(
 
 
 def _flags(tree: definition.FlatTree, node: int) -> int:
-    """Write what is true of a node bit by bit."""
+    """Return the flags of a node as bits."""
     flags, categories = MISSING_LEFT * tree.missing_left[node], tree.categories[node]
     return flags | (CATEGORICAL | OTHERS_LEFT * categories.others_left if categories else 0)
 

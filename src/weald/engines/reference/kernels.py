@@ -1,11 +1,11 @@
-"""Kernels by definition: how alike samples are to prototypes, in NumPy.
+"""Kernels, defined: the similarity of samples to prototypes, in NumPy.
 
-    KernelRule        which kernel, as plain numbers
-    Samples           vectors or curves, one after the other
+    KernelRule        the parameters of a kernel as plain numbers
+    Samples           vectors or curves in one array
     kernel_columns    a row for each prototype, a value in it for each sample
 
-The sum of a pair runs over the places of its samples from the first to the last, one addition after the other. NumPy
-adds for all pairs at once, which changes no bit. `exp_of` is our own: those of C libraries differ in the last bit.
+The sum of a pair runs over the positions of its samples from first to last, one addition after the other. NumPy adds
+for all pairs at once, which does not change any bit. `exp_of` replaces exp of the C libraries, whose last bits differ.
 """
 
 import math
@@ -18,17 +18,17 @@ import numpy.typing as npt
 from weald.data.types import FloatArray, IntArray
 
 LOG2_E = 1.4426950408889634
-LN2_HIGH = 0.693147180369123816490  # its last bits are 0, so that small multiples of it are exact
+LN2_HIGH = 0.693147180369123816490  # its last bits are 0, so small multiples are exact
 LN2_LOW = 1.90821492927058770002e-10
-SMALLEST = -700.0  # where exp begins to be 0
+SMALLEST = -700.0  # `exp_of` is 0 below this
 
 
 @dataclass(frozen=True)
 class KernelRule:
     """A kernel as plain numbers.
 
-    `pairing` says what is added up over the places of two samples x and y: "product" x·y, "distance" (x - y)², and
-    "warping" (x - y)² along the cheapest path through both. `shape` says what becomes of the sum s: "plain" s,
+    `pairing` is the term summed over the positions of two samples x and y: "product" x·y, "distance" (x - y)², and
+    "warping" (x - y)² along the cheapest path through both. `shape` is the function of the sum s: "plain" s,
     "gaussian" exp(-gamma·s), "power" (gamma·s + shift)^degree, "tanh" tanh(gamma·s + shift).
     """
 
@@ -37,7 +37,7 @@ class KernelRule:
     gamma: float = 1.0
     shift: float = 0.0
     degree: int = 1
-    band: float = 1.0  # of warping: how far paths stray from the diagonal, as a share of the longer curve
+    band: float = 1.0  # of warping: largest distance of paths from the diagonal, as a fraction of the longer curve
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class Samples:
         return self.values[self.starts[i] : self.starts[i + 1]]
 
     def lengths(self) -> IntArray:
-        """Number of places of each sample."""
+        """Number of positions of each sample."""
         return np.diff(self.starts)
 
 
@@ -71,7 +71,7 @@ def kernel_columns(samples: Samples, prototypes: Samples, rule: KernelRule) -> F
     lengths = samples.lengths()
     for length in np.unique(lengths):
         rows = np.flatnonzero(lengths == length)
-        places = np.array([samples[i] for i in rows]).T  # places x samples
+        places = np.array([samples[i] for i in rows]).T  # positions x samples
         for p in range(len(prototypes)):
             columns[p, rows] = pair(places, prototypes[p], rule)
     return shape_of(columns, rule)
@@ -85,10 +85,10 @@ def _add_up(places: FloatArray, prototype: FloatArray, rule: KernelRule) -> Floa
 
 
 def _warp(places: FloatArray, prototype: FloatArray, rule: KernelRule) -> FloatArray:
-    """Add up along the cheapest path from the first places to the last, inside the band."""
+    """Sum along the cheapest path from the first positions to the last, inside the band."""
     n, m = len(places), len(prototype)
     width = max(math.floor(rule.band * max(n, m)), abs(n - m))
-    before = np.full((n + 1, places.shape[1]), np.inf)  # before[j + 1]: the cheapest path to place j
+    before = np.full((n + 1, places.shape[1]), np.inf)  # before[j + 1]: the cheapest path to position j
     before[0] = 0.0
     for i in range(m):
         costs = np.full_like(before, np.inf)
@@ -101,7 +101,7 @@ def _warp(places: FloatArray, prototype: FloatArray, rule: KernelRule) -> FloatA
 
 
 def shape_of(sums: FloatArray, rule: KernelRule) -> FloatArray:
-    """Turn sums over places into values of the kernel."""
+    """Convert sums over positions to values of the kernel."""
     if rule.shape == "plain":
         return sums
     if rule.shape == "gaussian":
@@ -111,14 +111,14 @@ def shape_of(sums: FloatArray, rule: KernelRule) -> FloatArray:
         e = exp_of(-np.abs(base) * 2.0)
         return np.copysign((1.0 - e) / (1.0 + e), base)
     power = base.copy()
-    with np.errstate(over="ignore"):  # whoever asked looks at what is not finite
+    with np.errstate(over="ignore"):  # the caller checks for values that are not finite
         for _ in range(rule.degree - 1):
             power *= base
     return power
 
 
 def exp_of(x: FloatArray) -> FloatArray:
-    """exp(x) for x ≤ 0, and 0 below -700, of + - * alone: x = k·ln 2 + r, and the series of exp(r) up to r^13.
+    """exp(x) for x ≤ 0, and 0 below -700, by + - * only: x = k·ln 2 + r, and the series of exp(r) up to r^13.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Forests of several targets, defined. To be read after `definition.py`; every other engine must return the same bits.
+"""Multi-output forests, defined. Read `definition.py` first; every other engine must return the same bits.
 
 The targets of a row are numbered together: rows that agree in all of them have the same *joint target*, 0, 1, 2 ... in
-the order of the first target, then of the second, and so on. Codes, ranks and bags know that number alone, as if it
-were a class. Inside a tree each target has statistics of its own, and a cut scores the mean of what it scores by each.
-The trees of all targets are the same but for what their leaves say.
+the order of the first target, then of the second, and so on. Codes, ranks and bags use only that number, as if it were
+a class. Inside a tree each target has its own statistics, and the score of a cut is the mean of its scores by target.
+The trees of all targets are the same except for their predictions.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ from weald.engines.reference.definition import (
 
 @dataclass
 class Targets:
-    """What each joint target says of each of them: class numbers, or numbers."""
+    """The value of each target for each joint target: class numbers, or numbers."""
 
     values: list[list[Any]]  # by target, then by joint target
     n_classes: list[int]  # of each target; empty: they are numbers
@@ -45,7 +45,7 @@ class Targets:
         return Task.CLASSIFICATION if self.n_classes else Task.REGRESSION
 
     def one_by_one(self, coded: Coded) -> Iterator[Coded]:
-        """Yield the table as it would be with each target alone."""
+        """Yield the table with each target alone."""
         for o, said in enumerate(self.values):
             column = [said[joint] for joint in coded.classes]
             if self.task is Task.CLASSIFICATION:
@@ -56,37 +56,37 @@ class Targets:
 
 @dataclass
 class TargetsTally(Tally):
-    """What is known of a set of rows: size and weight, and a tally for each target."""
+    """Statistics of a set of rows: size, weight, and a tally for each target."""
 
     each: list[Tally] = field(default_factory=list)
 
     def plus(self, other: Any) -> "TargetsTally":
-        """Put two disjoint sets together."""
+        """Add the statistics of a disjoint set."""
         return tally_together([a.plus(b) for a, b in zip(self.each, other.each, strict=True)])
 
     def minus(self, other: Any) -> "TargetsTally":
-        """Take a subset away."""
+        """Subtract the statistics of a subset."""
         return tally_together([a.minus(b) for a, b in zip(self.each, other.each, strict=True)])
 
 
 def tally_together(each: list[Tally]) -> TargetsTally:
-    """Size and weight are the same for each target."""
+    """Combine the tallies of the targets, whose size and weight are the same."""
     return TargetsTally(each[0].size, each[0].weight, [], 0, each)
 
 
 @dataclass
 class TargetsTree(Tree):
-    """A tree while it grows: a tree of each target, all of which are cut alike."""
+    """A tree while it grows: one tree for each target, all with the same cuts."""
 
     each: list[Tree] = field(default_factory=list)
-    flat: list[FlatTree] = field(default_factory=list)  # by target: what nodes say
+    flat: list[FlatTree] = field(default_factory=list)  # by target: the predictions of nodes
 
     def tally(self, ranks: Sequence[int]) -> TargetsTally:
         """Count a set of rows."""
         return tally_together([tree.tally(ranks) for tree in self.each])
 
     def score(self, term: Term, node: Any, *sides: Any) -> float:
-        """Average what each target scores, in the unit of the target of the widest range."""
+        """Average the scores of the targets, in the unit of the target with the widest range."""
         total = 0.0
         for o, tree in enumerate(self.each):
             score = tree.score(term, node.each[o], *(side.each[o] for side in sides))
@@ -94,7 +94,7 @@ class TargetsTree(Tree):
         return total / float(len(self.each))
 
     def is_pure(self, ranks: Sequence[int]) -> bool:
-        """Say whether all rows agree in every target."""
+        """Return whether all rows agree in every target."""
         return all(tree.is_pure(ranks) for tree in self.each)
 
     def orders(self, node: Any, tallies: dict[int, Any]) -> Iterator[list[int]]:
@@ -103,19 +103,19 @@ class TargetsTree(Tree):
             yield from tree.orders(node.each[o], {code: tally.each[o] for code, tally in tallies.items()})
 
     def write_predictions(self, node: Node, flat: FlatTree) -> None:
-        """Append what a node says of each target."""
+        """Append the prediction of a node for each target."""
         assert isinstance(node.tally, TargetsTally)  # noqa: S101  (for the type checker: this tree made it)
         for tree, tally, said in zip(self.each, node.tally.each, self.flat, strict=True):
             tree.write_predictions(replace(node, tally=tally), said)
 
 
 def common_unit(targets: Sequence[Target]) -> int:
-    """Exponent of the target of the widest range; constant targets have no range."""
+    """Exponent of the target with the widest range; constant targets do not count."""
     return min((target.exponent for target in targets if any(target.labels)), default=0)
 
 
 def fill_bag(coded: Coded, targets: Targets, growth: Growth, seed: int, number: int) -> Bag:
-    """Decide how often each row counts in this tree, and with what weight."""
+    """Compute how often each row counts in this tree, and its weight."""
     sizes = count_rows(coded, growth, seed, number)
     if growth.class_weight == "none":
         return weigh_rows(coded, growth, sizes, ())
@@ -134,7 +134,7 @@ def fill_bag(coded: Coded, targets: Targets, growth: Growth, seed: int, number: 
 def grow_targets(
     coded: Coded, targets: Targets, growth: Growth, seed: int, numbers: Sequence[int]
 ) -> Iterator[list[FlatTree]]:
-    """Grow the trees of these numbers, one after the other: for each target the tree that speaks of it."""
+    """Grow the trees with these numbers, one after the other; return one tree for each target."""
     tables = list(targets.one_by_one(coded))
     fixed = [target_of(table, growth, may_be_wide=False) for table in tables]
     unit = common_unit(fixed)

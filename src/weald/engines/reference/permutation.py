@@ -1,7 +1,7 @@
 """Permutation importance, defined.
 
-How much worse is a tree when the values of some features are mixed among the rows that it has not seen? Plain Python,
-to be read after `definition.py`; every other engine must return the same bits.
+How much does the error of a tree increase when the values of some features are permuted among the rows outside its bag?
+Plain Python. Read `definition.py` first; every other engine must return the same bits.
 """
 
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ PURPOSE_MIX = 16
 
 
 def shuffle_rows(cells: Sequence[int], seed: int, tree: int, group_id: int, repeat: int) -> list[int]:
-    """Say which row each row takes its values from: a shuffle inside each cell.
+    """Return the row from which each row takes its values: a shuffle within each cell.
 
-    Rows stand in rank order. They are laid out cell by cell, and step v swaps place v with a place from v to the end of
-    its cell.
+    Rows are in rank order. They are listed cell by cell, and step v swaps position v with a position from v to the end
+    of its cell.
     """
     laid_out = sorted(range(len(cells)), key=lambda row: cells[row])
     end_of = {cells[row]: v + 1 for v, row in enumerate(laid_out)}
@@ -32,7 +32,7 @@ def shuffle_rows(cells: Sequence[int], seed: int, tree: int, group_id: int, repe
 
 
 def answer(tree: FlatTree, row: Sequence[float], n_classes: int) -> float:
-    """What a tree that stands alone predicts: a mean, or the number of a class, ties to the first."""
+    """Prediction of a single tree: a mean, or the number of a class, ties to the first."""
     leaf = find_leaf(tree, row)
     if Task.of(n_classes) is Task.REGRESSION:
         return tree.value[leaf]
@@ -41,7 +41,7 @@ def answer(tree: FlatTree, row: Sequence[float], n_classes: int) -> float:
 
 
 def loss(said: float, target: float, n_classes: int) -> float:
-    """Judge an answer: 1 for a wrong class, or its squared error."""
+    """Loss of a prediction: 1 for a wrong class, or the squared error."""
     if Task.of(n_classes) is Task.CLASSIFICATION:
         return float(said != target)
     return (target - said) * (target - said)
@@ -55,7 +55,7 @@ def increases(
     features: Sequence[int],
     sources: Sequence[int],
 ) -> list[float]:
-    """Say how much more each row loses when it takes some features from its source."""
+    """Return the increase in the loss of each row when it takes some features from its source."""
     found = []
     for row, target, source in zip(rows, targets, sources, strict=True):
         mixed = [rows[source][f] if f in features else x for f, x in enumerate(row)]

@@ -1,17 +1,17 @@
 """Rows that share leaves, defined.
 
-How much does a row have in common with others? In each tree it is in one leaf, and each member of that leaf has a
-share. Plain Python, to be read after `definition.py`; every other engine must return the same bits.
+In each tree a row is in one leaf, and each member of that leaf has a weight. The proximity of a row and a member is the
+sum of these weights. Plain Python. Read `definition.py` first; every other engine must return the same bits.
 """
 
 import math
 from collections.abc import Iterable, Sequence
 
-Member = tuple[int, float]  # its number, and its share
+Member = tuple[int, float]  # its number, and its weight
 
 
 def add_proximities(leaves: Sequence[Sequence[Member] | None]) -> dict[int, float]:
-    """Add up the shares of the members of a row's leaves, in tree order; None: the tree does not count."""
+    """Sum the weights of the members of a row's leaves, in tree order; None: the tree does not count."""
     sums: dict[int, float] = {}
     for members in leaves:
         for member, share in members or ():
@@ -25,13 +25,13 @@ def divide(sums: dict[int, float], row: Sequence[bool], others: Sequence[Sequenc
 
 
 def keep_largest(sums: dict[int, float], k: int) -> dict[int, float]:
-    """Keep the k largest sums, of equal ones the first members; 0: all."""
+    """Keep the k largest sums, ties to the first members; 0: all."""
     order = sorted(sums, key=lambda member: (-sums[member], member))
     return {member: sums[member] for member in sorted(order[:k] if k else order)}
 
 
 def square_proximities(sums: dict[int, float], kind: int, kinds: Sequence[int]) -> float:
-    """Add up squares over the members of a kind."""
+    """Sum the squares over the members of a kind."""
     total = 0.0
     for member, s in sums.items():
         if kinds[member] == kind:
@@ -70,7 +70,7 @@ def standard_deviation(sums: dict[int, float], target: Sequence[float]) -> float
 
 
 def _cumulate(numbers: Iterable[float]) -> float:
-    """Add numbers up one after the other."""
+    """Sum numbers, one addition after the other."""
     total = 0.0
     for number in numbers:
         total += number
