@@ -51,7 +51,7 @@ def test_other_classifiers_can_be_judged_too():
 
 
 def test_numbers_have_no_confusion():
-    with pytest.raises(weald.ParameterError, match="says numbers, not classes"):
+    with pytest.raises(weald.ParameterError, match="predicts numbers, not classes"):
         ConfusionDisplay.from_estimator(weald.DecisionTreeRegressor().fit(X, Y), X, Y)
 
 

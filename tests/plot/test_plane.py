@@ -84,7 +84,7 @@ def test_columns_that_are_no_numbers_stand_at_their_commonest_value():
     assert rows.to_dict("list") == {"a": [0.0, 1.0], "b": ["y", "y"], "c": [5.0, 5.0]}
     plain = _grid_rows(frame.to_numpy(), (0, 2), None, np.array([0.0, 1.0]), np.array([5.0]))
     assert plain.tolist() == [[0.0, "y", 5.0], [1.0, "y", 5.0]]
-    with pytest.raises(weald.DataError, match="two features that are numbers"):
+    with pytest.raises(weald.DataError, match="two numerical features"):
         read_points(frame)
 
 
@@ -97,7 +97,7 @@ def test_categories_stand_still_beside_the_plane_and_are_refused_in_it():
     assert (display.values[0] == model.predict_proba(rows)).all()
     coded = frame.assign(color=np.arange(150) % 2)
     model = weald.RandomForestClassifier(3, categorical_features=["color"]).fit(coded, IRIS.target)
-    with pytest.raises(weald.DataError, match="Column 2 holds categories"):
+    with pytest.raises(weald.DataError, match="Column 2 has categories"):
         BoundaryDisplay.from_estimator(model, coded, features=(0, 2))
 
 
@@ -108,7 +108,7 @@ def test_missing_and_infinite_values_leave_the_plane_finite():
     assert 1 < x1 < 2
     assert y0 < 2
     assert 4 < y1 < 5
-    with pytest.raises(weald.DataError, match="without any finite number"):
+    with pytest.raises(weald.DataError, match="without finite numbers"):
         limits_of(np.array([[np.nan, 1.0]]))
 
 

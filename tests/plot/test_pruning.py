@@ -64,7 +64,7 @@ def test_without_new_rows_the_training_error_stands_alone():
 def test_a_tree_of_a_forest_can_be_pruned_and_a_forest_cannot():
     forest = weald.RandomForestClassifier(2, random_state=0).fit(X, Y)
     assert PruningDisplay.from_estimator(forest.estimators_[1], X[::2], Y[::2]).leaves[-1] == 1
-    with pytest.raises(weald.DataTypeError, match="only single trees are"):
+    with pytest.raises(weald.DataTypeError, match="only single trees can"):
         PruningDisplay.from_estimator(forest)
     with pytest.raises(weald.DataError, match="both X and y"):
         PruningDisplay.from_estimator(forest.estimators_[0], X)
@@ -75,6 +75,6 @@ def test_the_training_rows_are_no_new_rows():
     for kind, target in ((weald.DecisionTreeClassifier, y), (weald.DecisionTreeRegressor, X[:, 3])):
         tree = kind(max_leaf_nodes=20).fit(X, target)
         for rows in (np.arange(len(X)), np.random.default_rng(0).permutation(len(X))):
-            with pytest.raises(DataError, match="the rows that the tree was trained on"):
+            with pytest.raises(DataError, match="the training rows of the tree"):
                 PruningDisplay.from_estimator(tree, X[rows], target[rows])
         assert PruningDisplay.from_estimator(tree, X[:-1], target[:-1]).new_error is not None

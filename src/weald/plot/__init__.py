@@ -1,17 +1,17 @@
-"""Pictures of trees and forests: classes in the manner of scikit-learn's displays. They need matplotlib.
+"""Plots of trees and forests: classes like scikit-learn's displays. They need matplotlib.
 
-    TreeDisplay         a tree: questions, classes, errors
-    PartitionDisplay    the plane, cut by a tree in the order of its cuts
-    BoundaryDisplay     which class a model predicts where
-    ImpurityDisplay     impurity against the share of a class
+    TreeDisplay         a tree: splits, classes, errors
+    PartitionDisplay    the regions into which a tree divides the plane
+    BoundaryDisplay     decision boundary: the prediction at each point of the plane
+    ImpurityDisplay     impurity against the probability of a class
     PruningDisplay      error against the size of a tree
-    SurfaceDisplay      error for every setting of the stopping rules
+    SurfaceDisplay      error for each setting of the stopping rules
     OutOfBagDisplay     out-of-bag error of a growing forest
     ImportanceDisplay   feature importance
     ConfusionDisplay    confusion matrix
-    ProximityDisplay    a map of rows by the leaves that they share
+    ProximityDisplay    a map of rows by proximity
 
-`Display.from_estimator(...)` computes and draws; `plot(ax=...)` draws again. What was drawn is kept as `ax_` and
+`Display.from_estimator(...)` computes and draws; `plot(ax=...)` draws again. The axes and the figure are `ax_` and
 `figure_`.
 """
 

@@ -1,7 +1,7 @@
-"""Where displays draw: axes that were given, or new ones.
+"""Matplotlib axes and figures of displays.
 
-new_axes      a figure with one pair of axes
-two_axes      a figure with two, side by side
+new_axes      a new figure with one pair of axes
+two_axes      a new figure with two pairs of axes, side by side
 figure_of     the figure that axes belong to
 """
 
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 
 def new_axes(width: float, height: float) -> Axes:
-    """Make a figure of a size in inches, with one pair of axes."""
+    """Create a figure of a size in inches, with one pair of axes."""
     from matplotlib import pyplot as plt
 
     _, ax = plt.subplots(figsize=(width, height), layout="constrained")
@@ -18,7 +18,7 @@ def new_axes(width: float, height: float) -> Axes:
 
 
 def two_axes(width: float, height: float) -> tuple[Axes, Axes]:
-    """Make a figure of a size in inches, with two pairs of axes side by side."""
+    """Create a figure of a size in inches, with two pairs of axes side by side."""
     from matplotlib import pyplot as plt
 
     _, (left, right) = plt.subplots(1, 2, figsize=(width, height), layout="constrained")

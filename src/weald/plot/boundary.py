@@ -1,4 +1,4 @@
-"""Which class a model predicts where in the plane of two features.
+"""Decision boundary: the prediction of a model at each point of the plane of two features.
 
 BoundaryDisplay
 """
@@ -32,37 +32,37 @@ from weald.plot.plane import (
     set_plane,
 )
 
-STRENGTH = 0.45  # of the colors of classes, where the model is sure
+STRENGTH = 0.45  # of the colors of classes where the probability is 1
 
 Floats = npt.NDArray[np.float64]
 
 
 class BoundaryDisplay:
-    """Which class a model predicts where, or which number.
+    """The decision boundary of a classifier, or the predictions of a regressor, in the plane of two features.
 
-    Make it with `from_estimator`. Colors of classes are blended by their predicted probabilities, so doubt is
-    pale; lines divide the classes that it predicts. Trees and forests are constant between thresholds: their picture
-    is computed cell by cell between the thresholds themselves and is exact, up to `resolution` thresholds a feature.
-    Any other classifier or regressor of scikit-learn's kind is drawn on a regular grid. With rows drawn,
-    `display.ax_.legend()` names the classes.
+    Create it with `from_estimator`. Colors of classes are mixed by predicted probability, so uncertain areas are pale.
+    Lines separate the predicted classes. Trees and forests are constant between thresholds: they are drawn exactly,
+    with one cell between neighboring thresholds, up to `resolution` thresholds per feature. Any other classifier or
+    regressor with scikit-learn's interface is drawn on a regular grid. If rows are drawn, `display.ax_.legend()` names
+    the classes.
 
     Parameters
     ----------
     x, y : arrays of shape (n_x + 1,), (n_y + 1,)
-        Where the cells of the grid begin and end.
+        Edges of the grid cells.
     values : array of shape (n_y, n_x, n_classes) or (n_y, n_x)
-        Shares of the classes, or numbers.
+        Class probabilities, or numbers.
     labels : list of str or None
-        Names of the classes; None: numbers.
+        Names of the classes; None: regression.
     names : (str, str)
         Names of the features.
     exact : bool
-        Whether every cell is one on which the model is constant.
+        Whether the model is constant on each cell.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        The axes of the plot.
     figure_ : matplotlib Figure
         The figure of these axes.
 
@@ -105,22 +105,22 @@ class BoundaryDisplay:
         ----------
         estimator : fitted classifier or regressor
         X : array or data frame of shape (n_rows, n_features)
-            Rows that say how far the plane reaches.
+            Rows that determine the limits of the plane.
         y : array of shape (n_rows,) or None, default=None
-            Their targets, to draw the rows as points.
+            Targets of the rows. If given, the rows are drawn as points.
         features : (int, int), default=(0, 1)
-            The features of the plane, by their numbers.
+            Numbers of the two features.
         at : sequence or None, default=None
-            Values of all features, for those that are not in the plane. None: the medians of X, or the most common
-            values where they are no numbers.
+            Values of all features; those not in the plane are fixed at them. None: the medians of X, or the most common
+            values of columns that are not numerical.
         resolution : int, default=400
-            Cells of the grid to each side.
+            Number of grid cells along each axis.
         feature_names, class_names : sequence of str or None, default=None
-            None: the names that the estimator knows.
+            None: the names seen in `fit`.
         limits : ((float, float), (float, float)) or None, default=None
-            How far the plane reaches. None: a little beyond the rows.
+            Limits of the two axes. None: slightly beyond the rows.
         ax : matplotlib Axes or None, default=None
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
 
         Returns
         -------
@@ -145,12 +145,12 @@ class BoundaryDisplay:
         return display
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw it, without the rows.
+        """Draw the plot again, without the rows.
 
         Parameters
         ----------
         ax : matplotlib Axes or None, default=None
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
 
         Returns
         -------
@@ -160,7 +160,7 @@ class BoundaryDisplay:
         self.ax_ = ax or new_axes(4.6, 4.2)
         self.figure_ = figure_of(self.ax_)
         set_plane(self.ax_, ((self.x[0], self.x[-1]), (self.y[0], self.y[-1])), self.names)
-        # Areas of one color are kept as pixels: as many small squares they would be slow, and seams would show.
+        # Areas are drawn as an image: many small squares would be slow, and the gaps between them visible.
         fill = partial(self.ax_.pcolormesh, self.x, self.y, rasterized=True, zorder=0)
         if self.labels is None:
             filled = fill(self.values, cmap=SCALE)
@@ -182,9 +182,9 @@ def _check_resolution(resolution: object) -> None:
 def _grid(
     estimator: FittedModel, features: tuple[int, int], limits: Limits, resolution: int
 ) -> tuple[Floats, Floats, bool]:
-    """Cut the plane into cells: by all thresholds of trees, where these are not too many, else evenly."""
+    """Divide the plane into cells: at all thresholds of the trees if these are not too many, else evenly."""
     forest = getattr(estimator, "forest_", None)
-    cuts_columns = not hasattr(estimator, "kernel_")  # else trees cut values of a kernel, and the plane anywhere
+    cuts_columns = not hasattr(estimator, "kernel_")  # trees of kernel forests split kernel values, not columns
     if forest is not None and cuts_columns:
         x, y = (_cuts_between(forest, feature, *ends) for feature, ends in zip(features, limits, strict=True))
         if max(len(x), len(y)) <= resolution + 1:
@@ -193,7 +193,7 @@ def _grid(
 
 
 def _cuts_between(forest: Forest, feature: int, low: float, high: float) -> Floats:
-    """List both ends, and the thresholds of a feature between them."""
+    """Return both limits and the thresholds of a feature between them."""
     thresholds = np.unique(forest.threshold[forest.feature == feature])
     between = thresholds[(thresholds > low) & (thresholds < high)]
     return np.concatenate([[low], between, [high]])
@@ -205,7 +205,7 @@ def _middles(edges: Floats) -> Floats:
 
 
 def _grid_rows(X: TableLike, features: tuple[int, int], at: Sequence[object] | None, x: Floats, y: Floats) -> TableLike:
-    """Make a table of X's kind with one row for each cell: the plane's features vary, all others stand still."""
+    """Create a table of X's type with one row for each cell: the plane's features vary, all others are fixed."""
     columns = columns_of(X)
     still = [_typical(column) for column in columns] if at is None else list(at)
     n_rows = len(x) * len(y)
@@ -218,7 +218,7 @@ def _grid_rows(X: TableLike, features: tuple[int, int], at: Sequence[object] | N
 
 
 def _typical(values: Array) -> object:
-    """Take the median of numbers, or the most common value of anything else."""
+    """Return the median of numbers, or the most common value of anything else."""
     try:
         return np.nanmedian(values.astype(np.float64))
     except (TypeError, ValueError):
@@ -226,7 +226,7 @@ def _typical(values: Array) -> object:
 
 
 def _predict(estimator: FittedModel, table: TableLike) -> Floats:
-    """Ask for shares of the classes; where there are none, for the class, or for the number."""
+    """Predict class probabilities; if the model has none, the class or the number."""
     if hasattr(estimator, "predict_proba"):
         shares: Floats = estimator.predict_proba(table)
         return shares

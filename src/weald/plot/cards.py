@@ -1,11 +1,11 @@
-"""The cards of a drawn tree: one for each node, measured before they are placed.
+"""The boxes ("cards") of the nodes in a drawn tree.
 
-    write_cards    what stands on each card, and so how much room it needs
+    write_cards    the content and the size of each card
     Pen            draws cards, bars and text on axes whose unit is a point
 
-A card of a cut asks its question and says below what it would answer; a card of a leaf has the color of its answer. A
-thin bar shows the shares of the classes, or where the mean lies in the range of the target, with one standard deviation
-to either side.
+The card of a split shows its condition and, below, the prediction of the node. The card of a leaf has the color of its
+prediction. A thin bar shows the class probabilities, or the position of the mean in the range of the target, with one
+standard deviation to each side.
 """
 
 from dataclasses import dataclass
@@ -27,15 +27,15 @@ from weald.plot.palette import CLASSES, INK, LINE, PAPER, SCALE, SOFT, class_col
 
 PAD_X, PAD_Y = 7.0, 5.0  # points
 BAR = 4.0
-LEADING = 1.35  # a line's height for its size
-BASELINE = 0.77  # how far down a line letters stand
+LEADING = 1.35  # height of a line divided by the font size
+BASELINE = 0.77  # position of the baseline in a line
 SPACE = 2.5  # between a line and the bar
-LARGE, SMALL = 9.0, 7.5  # sizes of type
+LARGE, SMALL = 9.0, 7.5  # font sizes
 ROUND = 3.0
 MIN_WIDTH = 46.0
-SLACK = 1.04  # small type is a little wider on a screen than it was measured
+SLACK = 1.04  # small text is slightly wider on a screen than measured
 BETWEEN = 5.0  # between pieces of a line
-STACK = 2.5  # how far the edge of a hidden card stands out
+STACK = 2.5  # visible edge of a hidden card
 
 Floats = npt.NDArray[np.float64]
 
@@ -51,12 +51,12 @@ class Words:
     italic: bool = False
 
     def __post_init__(self) -> None:
-        """Let names of the user's be text that can be drawn."""
+        """Replace characters that matplotlib cannot draw."""
         object.__setattr__(self, "text", legible(self.text))
 
     @property
     def width(self) -> float:
-        """Room that it needs, in points."""
+        """Width in points."""
         return text_width(self.text, self.size, self.bold, self.italic)
 
 
@@ -65,28 +65,28 @@ Line = tuple[Words, ...]
 
 @dataclass(frozen=True)
 class Card:
-    """What stands on a card: lines above the bar, and below it."""
+    """The content of a card: lines above and below the bar."""
 
     above: tuple[Line, ...]
     below: tuple[Line, ...]
 
     def width(self) -> float:
-        """Room that the text needs, in points."""
+        """Width of the text in points."""
         return max(MIN_WIDTH, 2 * PAD_X + SLACK * max(line_width(line) for line in self.above + self.below))
 
     def height(self) -> float:
-        """Room that the lines and the bar need, in points."""
+        """Height of the lines and the bar in points."""
         lines = sum(line_height(line) for line in self.above + self.below)
         return lines + BAR + SPACE + (SPACE if self.below else 1.5) + 2 * PAD_Y
 
 
 def line_width(line: Line) -> float:
-    """Room that a line of one or two pieces needs."""
+    """Width of a line of one or two pieces."""
     return sum(words.width for words in line) + BETWEEN * (len(line) - 1)
 
 
 def line_height(line: Line) -> float:
-    """Height of a line: that of its largest type."""
+    """Height of a line: that of its largest font."""
     return LEADING * max(words.size for words in line)
 
 
@@ -104,9 +104,9 @@ def _ruler() -> RendererBase:
 
 
 def write_cards(sketch: Sketch, tags: list[str] | None = None, *, flat: bool = False) -> list[Card]:
-    """Write the cards of all nodes.
+    """Create the cards of all nodes.
 
-    A tag, such as a letter, stands before the question of a cut. Flat cards of leaves say all in one line.
+    A tag, such as a letter, precedes the condition of a split. Flat cards of leaves have a single line.
     """
     return [_write_card(sketch, i, tags[i] if tags else "", flat=flat) for i in range(len(sketch.node))]
 
@@ -128,7 +128,7 @@ def _write_card(sketch: Sketch, i: int, tag: str, *, flat: bool) -> Card:
 
 
 class FittedText(Text):
-    """Text that keeps its size in units of the axes, so that it always fits its card."""
+    """Text whose size is in units of the axes, so that it always fits its card."""
 
     def __init__(self, x: float, y: float, words: Words, ha: str = "center") -> None:
         super().__init__(
@@ -147,7 +147,7 @@ class FittedText(Text):
         self._points = words.size
 
     def draw(self, renderer: RendererBase) -> None:
-        """Draw at the size that the axes have now."""
+        """Draw at the current size of the axes."""
         if self.axes is not None and self.figure is not None:
             low, high = self.axes.transData.transform([(0, 0), (0, 1)])[:, 1]
             self.set_fontsize(self._points * float(high - low) * 72 / self.figure.dpi)
@@ -179,7 +179,7 @@ class Pen:
         self._patches[1].append(_rounded(x, y, width, height, fill, edge))
 
     def _look(self, i: int) -> tuple[str, str]:
-        """Choose the colors of a card: those of its answer where the drawing ends."""
+        """Choose the colors of a card; nodes without drawn children have the color of their prediction."""
         if self.sketch.is_open[i]:
             return PAPER, LINE
         color = self._answer_color(i)
@@ -191,7 +191,7 @@ class Pen:
         return _hex(SCALE(0.25 + 0.65 * self._place(float(self.sketch.mean[i]))))  # type: ignore[index]
 
     def _place(self, value: float) -> float:
-        """Say where a number lies between the least and the greatest mean shown."""
+        """Return the position of a number between the smallest and the largest mean shown."""
         assert self.sketch.mean is not None  # noqa: S101  (for the type checker)
         low, high = self.sketch.mean.min(), self.sketch.mean.max()
         return float(np.clip((value - low) / (high - low), 0, 1)) if high > low else 0.5
@@ -211,7 +211,7 @@ class Pen:
         return top
 
     def _write_line(self, line: Line, middle: float, y: float) -> None:
-        """Write one or two pieces of text, together in the middle; type is a little wider on some devices."""
+        """Write one or two pieces of text, centered; text is slightly wider on some devices."""
         if len(line) == 1:
             self.ax.add_artist(FittedText(middle, y, line[0]))
             return
@@ -230,7 +230,7 @@ class Pen:
                 x += share * width
 
     def _draw_mean(self, i: int, x: float, y: float, width: float) -> None:
-        """Draw a rule for the range of means, a band of one deviation about the mean, and a mark at the mean."""
+        """Draw a line for the range of means, a band of one standard deviation, and a mark at the mean."""
         assert self.sketch.mean is not None and self.sketch.deviation is not None  # noqa: S101, PT018
         mean, deviation = float(self.sketch.mean[i]), float(self.sketch.deviation[i])
         low, middle, high = (self._place(v) * width for v in (mean - deviation, mean, mean + deviation))

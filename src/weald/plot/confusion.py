@@ -26,20 +26,20 @@ Counts = IntArray
 class ConfusionDisplay:
     """Confusion matrix (rows: true class, columns: predicted class).
 
-    Make it with `from_estimator`, for new rows, or with `from_out_of_bag`, for the rows that a forest was grown from.
-    Drawn by scikit-learn's `ConfusionMatrixDisplay`; a cell is shaded by its share of the true class.
+    Create it with `from_estimator` for new rows, or with `from_out_of_bag` for the training rows of a forest. It is
+    drawn by scikit-learn's `ConfusionMatrixDisplay`; a cell is shaded by its fraction of the true class.
 
     Parameters
     ----------
     counts : array of shape (n_classes, n_classes)
-        Rows by true class (down) and by predicted class (across).
+        Numbers of rows (rows: true class, columns: predicted class).
     labels : list of str
         Names of the classes.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        The axes of the plot.
     figure_ : matplotlib Figure
         The figure of these axes.
 
@@ -79,7 +79,7 @@ class ConfusionDisplay:
         class_names : sequence of str or None, default=None
             None: the labels.
         ax : matplotlib Axes or None, default=None
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
 
         Returns
         -------
@@ -93,7 +93,7 @@ class ConfusionDisplay:
     def from_out_of_bag(
         cls, estimator: TreeModel | OutOfBag, *, class_names: Sequence[str] | None = None, ax: Axes | None = None
     ) -> Self:
-        """Compare what trees say of the rows outside their bags with the truth, and draw.
+        """Compare out-of-bag predictions with true classes, and draw.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class ConfusionDisplay:
         class_names : sequence of str or None, default=None
             None: the labels.
         ax : matplotlib Axes or None, default=None
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
 
         Returns
         -------
@@ -118,12 +118,12 @@ class ConfusionDisplay:
         return cls(counts, [str(name) for name in names]).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw it.
+        """Draw the plot again.
 
         Parameters
         ----------
         ax : matplotlib Axes or None, default=None
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
 
         Returns
         -------
@@ -152,5 +152,5 @@ def _labels(estimator: TreeModel, class_names: Sequence[str] | None) -> list[str
     check_is_fitted(estimator)
     labels = name_classes(estimator, class_names)
     if labels is None:
-        raise ParameterError(f"{type(estimator).__name__} says numbers, not classes. Give a classifier.")
+        raise ParameterError(f"{type(estimator).__name__} predicts numbers, not classes. Give a classifier.")
     return labels

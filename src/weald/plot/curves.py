@@ -1,6 +1,6 @@
-"""Curves.
+"""Curves of impurity.
 
-ImpurityDisplay    impurity of two classes against the share of one
+ImpurityDisplay    impurity of two classes against the probability of one
 """
 
 from collections.abc import Sequence
@@ -17,24 +17,24 @@ from weald.plot.palette import FIRST, INK, SECOND, THIRD, calm
 
 Floats = npt.NDArray[np.float64]
 
-PARTS = 200  # of the axis of probabilities
+PARTS = 200  # intervals on the axis of probabilities
 LOOKS = ((FIRST, "-"), (THIRD, "--"), (SECOND, "-."), (INK, ":"))
 
 
 class ImpurityDisplay:
-    """Impurity of two classes against the share of one, each curve scaled to one half at its top.
+    """Impurity of two classes against the probability of one, each curve scaled to a maximum of one half.
 
     Parameters
     ----------
     probabilities : array of shape (n_points,)
-        Share of one class.
+        Probability of one class.
     impurities : dict of str to array of shape (n_points,)
-        Impurities by criterion, in their own units.
+        Impurity by criterion, not scaled.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        The axes of the plot.
     figure_ : matplotlib Figure
         The figure of these axes.
 
@@ -56,9 +56,9 @@ class ImpurityDisplay:
         Parameters
         ----------
         names : sequence of str or None, default=None
-            Criteria. None: all that score classes.
+            Criteria. None: all criteria for classification.
         ax : matplotlib Axes or None, default=None
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
 
         Returns
         -------
@@ -72,12 +72,12 @@ class ImpurityDisplay:
         return cls(first / PARTS, curves).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw it.
+        """Draw the plot again.
 
         Parameters
         ----------
         ax : matplotlib Axes or None, default=None
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
 
         Returns
         -------

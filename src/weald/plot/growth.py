@@ -1,4 +1,4 @@
-"""Error of a forest as it grows, judged out of bag.
+"""Out-of-bag error against the number of trees.
 
 OutOfBagDisplay
 """
@@ -17,37 +17,37 @@ from weald.estimators.out_of_bag import OutOfBag
 from weald.plot.axes import figure_of, new_axes
 from weald.plot.palette import FIRST, INK, SECOND, calm, tint
 
-MOST_SIZES = 40  # of the forests that are judged on new rows
+MOST_SIZES = 40  # maximum number of forest sizes that are tested on new rows
 
 Floats = npt.NDArray[np.float64]
 Ints = IntArray
 
 
 class OutOfBagDisplay:
-    """Out-of-bag error after each tree, and with new rows the error on them.
+    """Out-of-bag error after each tree, and optionally the error on new rows.
 
-    Make it with `from_estimator`. The first trees leave many rows without a judge: until nine rows in ten are out of at
-    least one bag, the line is pale. The bar at the end is the 95 % interval of the last error.
+    Create it with `from_estimator`. After the first trees, many rows have no out-of-bag prediction yet: the line is
+    pale until 90 % of the rows have one. The bar at the end is the 95 % confidence interval of the last error.
 
     Parameters
     ----------
     n_trees : array of shape (n_trees,)
-        1, 2, 3 and so on.
+        Numbers of trees: 1, 2, 3 and so on.
     error : array of shape (n_trees,)
-        Out-of-bag error after so many trees.
+        Out-of-bag error for each number of trees.
     share : array of shape (n_trees,)
-        Share of the rows that are out of at least one bag.
+        Fraction of the rows that are out of at least one bag.
     interval : (float, float)
-        Of the last error.
+        Confidence interval of the last error.
     sizes, new_error : arrays of shape (n_sizes,) or None
-        Numbers of trees, and the error of so many on new rows.
+        Numbers of trees, and their errors on new rows.
     classify : bool
-        Whether errors are shares.
+        Whether errors are misclassification rates.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        The axes of the plot.
     figure_ : matplotlib Figure
         The figure of these axes.
 
@@ -80,7 +80,7 @@ class OutOfBagDisplay:
     def from_estimator(
         cls, estimator: TreeModel, X: TableLike = None, y: ColumnLike = None, *, ax: Axes | None = None
     ) -> Self:
-        """Draw the curve that a forest keeps.
+        """Draw the out-of-bag error of a fitted forest.
 
         Parameters
         ----------
@@ -88,9 +88,9 @@ class OutOfBagDisplay:
         X : array or data frame of shape (n_rows, n_features), optional
             New rows.
         y : array of shape (n_rows,), optional
-            Their targets.
+            Targets of the new rows.
         ax : matplotlib Axes or None, default=None
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
 
         Returns
         -------
@@ -109,12 +109,12 @@ class OutOfBagDisplay:
         return display.plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw it.
+        """Draw the plot again.
 
         Parameters
         ----------
         ax : matplotlib Axes or None, default=None
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
 
         Returns
         -------
@@ -146,13 +146,12 @@ class OutOfBagDisplay:
 
 
 def out_of_bag(estimator: TreeModel) -> OutOfBag:
-    """Take what a forest knows of the rows outside its bags."""
+    """Return the out-of-bag results of a forest."""
     check_is_fitted(estimator, "forest_")
     found = getattr(estimator, "oob_", None)
     if found is None:
         raise ParameterError(
-            f"This {type(estimator).__name__} has not looked at the rows outside its bags. Fit a forest with "
-            "oob_score=True."
+            f"This {type(estimator).__name__} has no out-of-bag results. Fit a forest with oob_score=True."
         )
     kept: OutOfBag = found
     return kept

@@ -1,4 +1,4 @@
-"""Which features matter, and how sure that is.
+"""Feature importance.
 
 ImportanceDisplay
 """
@@ -18,32 +18,32 @@ from weald.plot.axes import figure_of, new_axes
 from weald.plot.naming import name_features
 from weald.plot.palette import FIRST, INK, LINE, SOFT, calm, tint
 
-MOST = 30  # features that are drawn
+MOST = 30  # maximum number of features drawn by default
 
 Floats = npt.NDArray[np.float64]
 
 
 class ImportanceDisplay:
-    """Importances as bars, the greatest first, with two standard errors to either side.
+    """Feature importances as bars, the largest first, with two standard errors to each side.
 
-    `from_estimator` draws how much features lowered the impurity. That favors features with many distinct values,
-    whether or not they help on new rows; `from_importance` draws what other methods found.
+    `from_estimator` draws the mean decrease in impurity. It favors features with many distinct values, even if they do
+    not help on new rows. `from_importance` draws the result of other methods.
 
     Parameters
     ----------
     names : sequence of str
         Names of the features.
     values : array of shape (n_features,)
-        How much each matters.
+        Importances of the features.
     std_error : array of shape (n_features,) or None
-        How sure that is.
+        Their standard errors.
     unit : str
-        What a value means.
+        The meaning of a value: the label of the axis.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        The axes of the plot.
     figure_ : matplotlib Figure
         The figure of these axes.
 
@@ -71,18 +71,18 @@ class ImportanceDisplay:
         most: int = MOST,
         ax: Axes | None = None,
     ) -> Self:
-        """Draw `feature_importances_`, with standard errors from how much the trees differ.
+        """Draw `feature_importances_`, with standard errors over trees.
 
         Parameters
         ----------
         estimator : fitted tree or forest
             A single tree has no standard errors.
         feature_names : sequence of str or None, default=None
-            None: the names that the estimator knows.
+            None: the names seen in `fit`.
         most : int, default=30
-            How many features are drawn at most.
+            Maximum number of features to draw.
         ax : matplotlib Axes or None, default=None
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
 
         Returns
         -------
@@ -97,16 +97,16 @@ class ImportanceDisplay:
 
     @classmethod
     def from_importance(cls, importance: Importance, *, most: int = MOST, ax: Axes | None = None) -> Self:
-        """Draw an answer that has `names`, `values`, `std_error` (or None) and `unit`.
+        """Draw the result of `weald.importance`, or an object with `names`, `values`, `std_error` (or None) and `unit`.
 
         Parameters
         ----------
         importance : object
-            What was found.
+            The importances.
         most : int, default=30
-            How many features are drawn at most.
+            Maximum number of features to draw.
         ax : matplotlib Axes or None, default=None
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
 
         Returns
         -------
@@ -116,14 +116,14 @@ class ImportanceDisplay:
         return cls(importance.names, values, importance.std_error, importance.unit).plot(ax=ax, most=most)
 
     def plot(self, ax: Axes | None = None, *, most: int = MOST) -> Self:
-        """Draw it.
+        """Draw the plot again.
 
         Parameters
         ----------
         ax : matplotlib Axes or None, default=None
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
         most : int, default=30
-            How many features are drawn at most.
+            Maximum number of features to draw.
 
         Returns
         -------
@@ -151,7 +151,7 @@ class ImportanceDisplay:
 
 
 def importance_by_tree(forest: Forest) -> Floats:
-    """Share of each feature in the decrease of each tree's impurity; trees that lowered nothing are left out."""
+    """Fraction of the decrease in impurity due to each feature, by tree; trees without splits are left out."""
     tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.tree_start))
     cut = forest.feature >= 0
     cells = tree[cut] * forest.n_features + forest.feature[cut]

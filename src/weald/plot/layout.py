@@ -1,12 +1,12 @@
-"""Where the nodes of a drawn tree stand.
+"""Layout of the nodes of a drawn tree.
 
-    place_nodes    across: children beside each other, parents in the middle above them, subtrees as close as they fit
+    place_nodes    across: children side by side, parents centered above them, subtrees as close together as they fit
     place_levels   along: one band for each depth
 
-The method is that of Reingold and Tilford. Each subtree is known by its contour: how far it reaches to either side at
-each depth. Two subtrees are pushed together until their contours touch, and the contour of both is that of the deeper
-one, with the levels of the other written over it; so the work is that of the shallower one, and all of it is linear in
-the number of nodes.
+The method is that of Reingold and Tilford. The contour of a subtree is its extent to each side at each depth. Two
+subtrees are moved together until their contours touch. The contour of both is that of the deeper one, with the levels
+of the other written over it. So the time to join two subtrees is proportional to the depth of the shallower one, and
+the total time is linear in the number of nodes.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ Ints = npt.NDArray[np.integer]
 
 @dataclass
 class Contour:
-    """How far a subtree reaches to either side at each depth, the root's level last; add `shift` to all."""
+    """Extent of a subtree to each side at each depth, the root's level last; `shift` is added to all values."""
 
     low: list[float]
     high: list[float]
@@ -33,16 +33,16 @@ def place_nodes(left: Ints, right: Ints, breadth: Floats, gap: float) -> Floats:
     Parameters
     ----------
     left, right : arrays of shape (n_nodes,)
-        Children of each node, -1 in leaves; parents stand before their children.
+        Children of each node, -1 in leaves; parents come before their children.
     breadth : array of shape (n_nodes,)
-        Room that each node needs across.
+        Size of each node across.
     gap : float
-        Room between neighbors of one depth.
+        Gap between neighbors of one depth.
 
     Returns
     -------
     array of shape (n_nodes,)
-        The middle of each node.
+        The center of each node.
 
     Examples
     --------
@@ -76,14 +76,14 @@ def place_nodes(left: Ints, right: Ints, breadth: Floats, gap: float) -> Floats:
 
 
 def _distance(one: Contour, other: Contour) -> float:
-    """Find how far apart two subtrees' roots must be, so that they touch."""
+    """Return the distance between the roots of two subtrees that just touch."""
     shared = min(len(one.high), len(other.low))
     pairs = zip(one.high[-shared:], other.low[-shared:], strict=True)
     return max(high - low for high, low in pairs) + one.shift - other.shift
 
 
 def _join(one: Contour, other: Contour, apart: float) -> Contour:
-    """Make the contour of two subtrees side by side, as seen from the middle between them."""
+    """Return the contour of two subtrees side by side, relative to the middle between them."""
     one.shift -= apart / 2
     other.shift += apart / 2
     if len(one.low) >= len(other.low):
@@ -101,7 +101,7 @@ def place_levels(depth: Ints, thickness: Floats, gap: float) -> Floats:
     Returns
     -------
     array of shape (max_depth + 2,)
-        Where each level begins; last, where the next one would.
+        The start of each level, and the end of the last one.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Names of features and classes, of any model of scikit-learn's kind: pictures compare weald's with others."""
+"""Names of features and classes of any model with scikit-learn's interface, since plots also show other libraries'."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -10,13 +10,13 @@ from weald.inspection.resample import Predictor
 
 
 class FittedModel(Predictor, Protocol):
-    """A fitted model of scikit-learn's kind."""
+    """A fitted model with scikit-learn's interface."""
 
     n_features_in_: int
 
 
 def name_features(estimator: FittedModel, given: Sequence[str] | None) -> list[str]:
-    """Take the names that were given, else those of the training table, else x0, x1 and so on."""
+    """Return the given names, else those of the training table, else x0, x1 and so on."""
     n_features = estimator.n_features_in_
     names = getattr(estimator, "feature_names_in_", None) if given is None else given
     if names is None:
@@ -27,7 +27,7 @@ def name_features(estimator: FittedModel, given: Sequence[str] | None) -> list[s
 
 
 def name_classes(estimator: FittedModel, given: Sequence[str] | None) -> list[str] | None:
-    """Take the names that were given, else the labels; None: the model says numbers."""
+    """Return the given names, else the labels; None for regression."""
     labels = labels_of(estimator)
     if labels is None:
         return None

@@ -1,7 +1,7 @@
-"""Colors, markers and the look of axes that all pictures share.
+"""Colors, markers and the style of axes shared by all plots.
 
-Neighboring classes differ in hue and in lightness, so that they can be told apart by readers who see few colors, and
-in print without any; points carry a marker of their own besides.
+Neighboring classes differ in hue and in lightness, so they can be distinguished by color-blind readers and in black and
+white. Points of each class also have their own marker.
 """
 
 from typing import Literal
@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
 
 INK = "#1f2933"
-SOFT = "#66717d"  # text that may be overlooked
+SOFT = "#66717d"  # secondary text
 LINE = "#c9d0d7"
 GRID = "#e6eaee"
 PAPER = "#ffffff"
@@ -20,7 +20,7 @@ PAPER = "#ffffff"
 CLASSES = ("#33649a", "#f0b54d", "#3c9880", "#842b48", "#c795c9", "#a8d4ee", "#7d6b35", "#2a2a2a")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
 
-# From low to high: pale to deep, in one hue, so that it reads the same in gray.
+# From low to high: pale to dark in one hue, so that the order is the same in gray.
 SCALE = LinearSegmentedColormap.from_list("weald", ["#f3f7f2", "#b9d8c0", "#5f9f86", "#2d6a73", "#1d3f5e"])
 
 FIRST, SECOND, THIRD = CLASSES[0], "#c77c1e", CLASSES[2]  # lines: amber must be darker on white than as an area
@@ -29,7 +29,7 @@ Color = npt.NDArray[np.float64]
 
 
 def class_colors(n_classes: int) -> list[str]:
-    """Give each class a color; beyond the list they come again, paler.
+    """Return a color for each class; beyond the list, colors repeat, paler.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def class_colors(n_classes: int) -> list[str]:
 
 
 def class_markers(n_classes: int) -> list[str]:
-    """Give each class a marker; beyond the list they come again."""
+    """Return a marker for each class; beyond the list, markers repeat."""
     return [MARKERS[k % len(MARKERS)] for k in range(n_classes)]
 
 
@@ -54,13 +54,13 @@ def tint(color: str, strength: float) -> str:
 
 
 def mix(colors: list[str], shares: npt.NDArray[np.float64]) -> Color:
-    """Mix colors by shares (rows x colors): one color for each row, as red, green and blue up to 1."""
+    """Mix colors by weights (rows x colors): one color for each row, as red, green and blue from 0 to 1."""
     mixed: Color = shares @ np.array([to_rgb(color) for color in colors])
     return mixed.clip(0, 1)
 
 
 def calm(ax: Axes, *, grid: Literal["x", "y", "both"] | None = None) -> None:
-    """Take away what does not speak: the frame above and to the right, dark ticks; a pale grid if one is wanted."""
+    """Remove the frame at the top and the right, and make the ticks pale; add a pale grid if requested."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):

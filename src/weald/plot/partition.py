@@ -1,4 +1,4 @@
-"""The plane, cut by a tree in the order of its cuts, beside the tree.
+"""The regions into which a tree divides the plane of two features, beside the tree.
 
 PartitionDisplay
 """
@@ -27,45 +27,45 @@ from weald.plot.palette import INK, PAPER, SCALE, class_colors, tint
 from weald.plot.plane import Limits, draw_points, limits_of, read_points, refuse_categories, set_plane
 from weald.plot.tree import TreeDisplay
 
-FIRST, LAST = 2.4, 0.9  # thickness of lines, from the first cut to the last
+FIRST, LAST = 2.4, 0.9  # thickness of lines, from the first split to the last
 STRENGTH = 0.3
-ROOM = 0.06  # share of the plane that a line with a letter is long, at least
+ROOM = 0.06  # minimum length of a line with a letter, as a fraction of the plane
 
 Floats = npt.NDArray[np.float64]
 
 
 class PartitionDisplay:
-    """The plane of two features, cut by a tree: cuts have letters in their order, here and in the tree beside it.
+    """The regions of a tree in the plane of two features. Splits have letters, here and in the tree beside it.
 
-    Make it with `from_estimator`. The first cut is the root's, then come the cuts of each depth, from left to right.
+    Create it with `from_estimator`. Splits are ordered by depth, from left to right; the first one is the root's.
 
     Parameters
     ----------
     sketch : weald.forest.describe.summary.Sketch
         The tree.
     limits : ((float, float), (float, float))
-        How far the plane reaches.
+        Limits of the two axes.
     names : (str, str)
         Names of the features.
     points : array of shape (n_rows, 2)
-        The rows.
+        The rows to draw.
     y : array of shape (n_rows,) or None
-        Their targets.
+        Targets of the rows.
     classes : array or None
-        The labels as they stand in y.
+        The labels as in y.
     impurities : array of shape (n_cuts + 1,)
-        Impurity of the whole tree before the first cut and after each.
+        Impurity of the tree before the first split and after each.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where the plane was drawn.
+        The axes of the plane.
     tree_ax_ : matplotlib Axes or None
-        Where the tree was drawn.
+        The axes of the tree.
     figure_ : matplotlib Figure
         The figure of these axes.
     cuts_ : array of shape (n_cuts,)
-        The nodes that are cut, in order: numbers in the tree.
+        The nodes that are split, in order: numbers in the tree.
 
     Examples
     --------
@@ -116,17 +116,17 @@ class PartitionDisplay:
         X : array or data frame of shape (n_rows, 2)
             Rows to draw.
         y : array of shape (n_rows,) or None, default=None
-            Their targets.
+            Targets of the rows.
         tree : int, default=0
-            Which tree of a forest.
+            Number of the tree in a forest.
         n_cuts : int or None, default=None
-            Draw the first cuts only. None: all.
+            Draw only the first splits. None: all.
         feature_names, class_names : sequence of str or None, default=None
-            None: the names that the estimator knows.
+            None: the names seen in `fit`.
         with_tree : bool, default=True
             Whether the tree is drawn beside the plane; with `ax` given, only if there is a `tree_ax`.
         ax, tree_ax : matplotlib Axes or None, default=None
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
 
         Returns
         -------
@@ -155,14 +155,14 @@ class PartitionDisplay:
         n_cuts: int | None = None,
         with_tree: bool = True,
     ) -> Self:
-        """Draw it.
+        """Draw the plot again.
 
         Parameters
         ----------
         ax, tree_ax : matplotlib Axes or None, default=None
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
         n_cuts : int or None, default=None
-            Draw the first cuts only. None: all.
+            Draw only the first splits. None: all.
         with_tree : bool, default=True
             Whether the tree is drawn beside the plane; with `ax` given, only if there is a `tree_ax`.
 
@@ -193,7 +193,7 @@ class PartitionDisplay:
         return self
 
     def _regions(self) -> Floats:
-        """Find the rectangle of each node: x from, x to, y from, y to."""
+        """Return the rectangle of each node: minimum and maximum of x, minimum and maximum of y."""
         sketch = self.sketch
         regions = np.zeros((len(sketch.node), 4))
         regions[0] = [*self.limits[0], *self.limits[1]]
@@ -206,7 +206,7 @@ class PartitionDisplay:
         return regions
 
     def _fill(self, regions: Floats, cut: set[int]) -> None:
-        """Fill what is not cut further with the color of its answer."""
+        """Fill regions that are not divided further with the color of their prediction."""
         shown = {0}
         for node in sorted(cut):
             shown |= {int(self.sketch.left[node]), int(self.sketch.right[node])}
@@ -224,13 +224,13 @@ class PartitionDisplay:
         return SCALE(float((self.sketch.mean[node] - low) / ((high - low) or 1.0)))
 
     def _span(self) -> tuple[float, float]:
-        """Say from where to where colors of numbers go: the targets that are drawn, else the means."""
+        """Return the range of the colors of numbers: that of the drawn targets, else of the means."""
         numbers = self.sketch.mean if self.y is None else np.asarray(self.y, dtype=np.float64)
         assert numbers is not None  # noqa: S101  (for the type checker)
         return float(numbers.min()), float(numbers.max())
 
     def _draw_cut(self, region: Floats, node: int, name: str, late: float) -> None:
-        """Draw a line across the node's region, with its letter in a small disc; nothing where it leaves the plane."""
+        """Draw a line across the node's region, with its letter in a small disc; nothing outside the plane."""
         threshold, upright = self.sketch.threshold[node], self.sketch.feature[node] == 0
         x0, x1, y0, y1 = region
         low, high = (x0, x1) if upright else (y0, y1)
@@ -240,7 +240,7 @@ class PartitionDisplay:
         self.ax_.plot(*ends, color=INK, linewidth=FIRST + late * (LAST - FIRST), solid_capstyle="butt", zorder=2)
         whole = self.limits[1] if upright else self.limits[0]
         if np.ptp(ends[1 if upright else 0]) < ROOM * (whole[1] - whole[0]):
-            return  # too short for its letter; it stands in the tree
+            return  # too short for its letter, which is shown in the tree
         self.ax_.annotate(
             name,
             (np.mean(ends[0]), np.mean(ends[1])),
@@ -254,20 +254,20 @@ class PartitionDisplay:
 
 
 def order_of_cuts(sketch: Sketch) -> IntArray:
-    """Order cuts by depth, then from left to right."""
+    """Order splits by depth, then from left to right."""
     cuts = np.flatnonzero(sketch.is_open)
     ordered: IntArray = cuts[np.argsort(sketch.depth[cuts], kind="stable")]
     return ordered
 
 
 def name_cut(place: int) -> str:
-    """Name cuts a to z, then a1 to z1, and so on."""
+    """Name splits a to z, then a1 to z1, and so on."""
     letter, again = ascii_lowercase[place % 26], place // 26
     return f"{letter}{again}" if again else letter
 
 
 def _impurities(forest: Forest, sketch: Sketch, criterion: str) -> Floats:
-    """Compute the impurity of the whole tree before the first cut and after each: a cut lowers it by its decrease."""
+    """Compute the impurity of the tree before the first split and after each: a split lowers it by its decrease."""
     cuts = sketch.node[order_of_cuts(sketch)]
     if forest.task is Task.CLASSIFICATION:
         whole = float(criteria.class_impurities(criterion, forest.class_weights()[:1])[0])
@@ -275,4 +275,4 @@ def _impurities(forest: Forest, sketch: Sketch, criterion: str) -> Floats:
         whole = float(forest.impurity[0])
     decreases = np.ldexp(forest.decrease[cuts], -2 * forest.target_exponent)
     after: Floats = whole - np.concatenate([[0.0], np.cumsum(decreases)])
-    return after.clip(0)  # sums of rounded decreases may miss nothing by a hair
+    return after.clip(0)  # rounding errors can make it slightly negative

@@ -1,8 +1,8 @@
-"""Two features as a plane: its limits, its points, and the lines between classes.
+"""The plane of two features: its limits, its points, and the lines between classes.
 
-limits_of       how far the plane reaches
+limits_of       the limits of the plane
 draw_points     rows of a table
-lines_between   where neighboring cells of a grid differ
+lines_between   lines between grid cells that differ
 """
 
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ class DataFrame(Protocol):
     columns: Iterable[str]
 
     def __getitem__(self, name: str, /) -> object:
-        """Give a column."""
+        """Return a column."""
 
 
 MARGIN = 0.06  # of the range, beyond the outermost points
@@ -42,28 +42,26 @@ def columns_of(X: TableLike) -> list[Array]:
 
 
 def read_points(X: TableLike, features: tuple[int, int] = (0, 1)) -> Floats:
-    """Take two columns of a table as numbers."""
+    """Return two columns of a table as numbers."""
     columns = columns_of(X)
     if max(features) >= len(columns):
-        raise DataError(f"features={features} are not all there: X has {len(columns)} columns, counted from 0.")
+        raise DataError(f"features={features} is out of range: X has {len(columns)} columns, numbered from 0.")
     try:
         return np.column_stack([np.asarray(columns[f], dtype=np.float64) for f in features])
     except (TypeError, ValueError) as error:
-        raise DataError(f"The plane needs two features that are numbers: {error}") from error
+        raise DataError(f"The plane needs two numerical features: {error}") from error
 
 
 def refuse_categories(estimator: object, features: tuple[int, int]) -> None:
-    """Refuse features that are cut by sets of categories: they have no place on an axis."""
+    """Refuse features that are split by sets of categories: an axis needs an order."""
     schema = getattr(estimator, "schema_", None)
     found = [f for f in features if schema is not None and f in schema.categorical]
     if found:
-        raise DataError(
-            f"Column {found[0]} holds categories, which have no order. A plane needs two columns of numbers."
-        )
+        raise DataError(f"Column {found[0]} has categories, which have no order. A plane needs two numerical columns.")
 
 
 def limits_of(points: Floats) -> Limits:
-    """Say how far the plane reaches: a little beyond the finite points."""
+    """Return the limits of the plane: slightly beyond the finite points."""
     low, high = (
         (column[np.isfinite(column)].min(initial=np.inf), column[np.isfinite(column)].max(initial=-np.inf))
         for column in points.T
@@ -74,7 +72,7 @@ def limits_of(points: Floats) -> Limits:
 def _widen(pair: tuple[float, float]) -> tuple[float, float]:
     least, greatest = pair
     if least > greatest:
-        raise DataError("X has a column without any finite number, so there is no plane to draw.")
+        raise DataError("X has a column without finite numbers, so the plane has no limits.")
     room = MARGIN * (greatest - least) or 0.5
     return float(least - room), float(greatest + room)
 
@@ -93,9 +91,9 @@ def draw_points(
     classes: Array | None = None,
     span: tuple[float, float] | None = None,
 ) -> None:
-    """Draw rows: by class, each with a marker of its own, or by number, from pale to deep over a span.
+    """Draw rows, colored by class (each with its own marker) or by number (from pale to dark).
 
-    Without y they are plain dots.
+    Without y all have the same color.
     """
     size = float(np.clip(4000 / max(len(points), 1), 12, 30))
     draw = partial(ax.scatter, s=size, linewidths=0.5, edgecolors=INK, zorder=4)
@@ -116,19 +114,19 @@ def draw_points(
 
 
 def lines_between(winner: IntArray, x: Floats, y: Floats) -> list[Floats]:
-    """Find the lines along which neighboring cells of a grid differ.
+    """Return the lines between neighboring cells of a grid that differ.
 
     Parameters
     ----------
     winner : array of shape (n_y, n_x)
-        What each cell says.
+        Prediction of each cell.
     x, y : arrays of shape (n_x + 1,), (n_y + 1,)
-        Where cells begin and end.
+        Edges of the cells.
 
     Returns
     -------
     list of arrays of shape (2, 2)
-        Both ends of each line. Neighboring pieces of one line are joined.
+        Both ends of each line. Adjacent pieces of one line are joined.
 
     Examples
     --------

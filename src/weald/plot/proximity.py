@@ -1,4 +1,4 @@
-"""Rows as a map: those that share many leaves stand close.
+"""A map of rows by proximity: rows that share many leaves are close to each other.
 
 ProximityDisplay
 """
@@ -22,35 +22,35 @@ from weald.plot.naming import name_classes
 from weald.plot.palette import calm
 from weald.plot.plane import draw_points
 
-MOST_ROWS = 2000  # the map of n rows costs n³
+MOST_ROWS = 2000  # the time for n rows grows with n³
 
 Floats = npt.NDArray[np.float64]
 
 
 class ProximityDisplay:
-    """A map of rows: two rows are close when they are in one leaf of many trees.
+    """A map of rows by proximity: two rows are close if they share a leaf in many trees.
 
-    Make it with `from_estimator`. The proximity of two rows is the share of trees in which they share a leaf. The map
-    is the plane in which distances √(1 − proximity) are kept best, by classical scaling. Rows of a class that stand
-    among those of another deserve a look.
+    Create it with `from_estimator`. The proximity of two rows is the fraction of trees in which they share a leaf. The
+    map preserves the distances √(1 − proximity) as well as a plane can, by classical multidimensional scaling. Check
+    rows that are among rows of another class.
 
     Parameters
     ----------
     points : array of shape (n_rows, 2)
-        Where the rows stand.
+        Coordinates of the rows.
     y : array of shape (n_rows,) or None
-        Their targets.
+        Targets of the rows.
     labels : list of str or None
-        Names of the classes; None: targets are numbers.
+        Names of the classes; None: regression.
     classes : array or None
-        The labels as they stand in y.
+        The labels as in y.
     kept : float
-        Share of the spread of the rows that the plane keeps.
+        Fraction of the variance of the rows that the plane keeps.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        The axes of the plot.
     figure_ : matplotlib Figure
         The figure of these axes.
 
@@ -80,7 +80,7 @@ class ProximityDisplay:
         class_names: Sequence[str] | None = None,
         ax: Axes | None = None,
     ) -> Self:
-        """Find how close rows are, and draw their map.
+        """Compute the proximities of rows, and draw their map.
 
         Parameters
         ----------
@@ -88,11 +88,11 @@ class ProximityDisplay:
         X : array or data frame of shape (n_rows, n_features)
             At most 2,000 rows.
         y : array of shape (n_rows,) or None, default=None
-            Their targets, for colors.
+            Targets of the rows, shown as colors.
         class_names : sequence of str or None, default=None
             None: the labels.
         ax : matplotlib Axes or None, default=None
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
 
         Returns
         -------
@@ -107,12 +107,12 @@ class ProximityDisplay:
         return cls(points, y, labels, getattr(estimator, "classes_", None), kept).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw it.
+        """Draw the plot again.
 
         Parameters
         ----------
         ax : matplotlib Axes or None, default=None
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
 
         Returns
         -------
@@ -131,7 +131,7 @@ class ProximityDisplay:
 
 
 def scale_classically(squares: Floats) -> tuple[Floats, float]:
-    """Place points in the plane so that squared distances are kept best; also the share of the spread that is.
+    """Place points in the plane by classical scaling of squared distances; also return the fraction of variance kept.
 
     Examples
     --------
@@ -148,6 +148,8 @@ def scale_classically(squares: Floats) -> tuple[Floats, float]:
     spreads, axes = linalg.eigh(-centered / 2, subset_by_index=[first, n_rows - 1])
     spreads = spreads.clip(0)
     points: Floats = (axes * np.sqrt(spreads))[:, ::-1]
-    points *= np.where(points[np.abs(points).argmax(axis=0), range(points.shape[1])] < 0, -1, 1)  # one of two mirrors
+    points *= np.where(
+        points[np.abs(points).argmax(axis=0), range(points.shape[1])] < 0, -1, 1
+    )  # choose one of two mirror images
     total = float(np.trace(-centered / 2))
     return points, float(spreads.sum() / total) if total > 0 else 1.0

@@ -1,4 +1,4 @@
-"""Error against the size of a tree, as it is pruned.
+"""Error against the number of leaves as a tree is pruned.
 
 PruningDisplay
 
@@ -21,41 +21,41 @@ from weald.estimators.training_data import is_training_data
 from weald.plot.axes import figure_of, new_axes
 from weald.plot.palette import FIRST, INK, SECOND, SOFT, calm, tint
 
-MOST_TREES = 100  # that are judged on new rows, from a path of any length
+MOST_TREES = 100  # maximum number of trees that are tested on new rows, from a path of any length
 
 Floats = npt.NDArray[np.float64]
 Ints = IntArray
 
 
 class PruningDisplay:
-    """Error against the number of leaves, for every tree that pruning can leave.
+    """Error against the number of leaves, for each tree of the pruning path.
 
-    Make it with `from_estimator`. The error on the rows that the tree was grown from falls with every leaf. That on new
-    rows falls, then rises again. The band around it is one standard error wide to either side. The picture marks the
-    tree of least error, and the smallest tree whose error is within one standard error of it: the rows are too few to
-    tell their errors apart, so you may as well take the smaller tree.
+    Create it with `from_estimator`. The training error falls with each leaf; the error on new rows falls, then rises
+    again. The band around it is one standard error to each side. Two trees are marked: that of the lowest error, and
+    the smallest tree whose error is within one standard error of it. Their errors do not differ significantly, so you
+    can choose the smaller tree.
 
     Parameters
     ----------
     leaves : array of shape (n_trees,)
-        Sizes of the pruned trees, from the largest.
+        Numbers of leaves of the pruned trees, from the largest.
     alpha : array of shape (n_trees,)
-        The price of a leaf from which on each is the best.
+        The smallest `ccp_alpha` that gives each tree.
     training_error : array of shape (n_trees,)
-        Share of wrong classes, or mean squared error, on the tree's own rows.
+        Misclassification rate, or mean squared error, on the training rows.
     new_error, standard_error : arrays of shape (n_trees,) or None
-        The same on new rows, and how sure it is.
+        The error on new rows, and its standard error.
     classify : bool
-        Whether errors are shares.
+        Whether errors are misclassification rates.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        The axes of the plot.
     figure_ : matplotlib Figure
         The figure of these axes.
     best_, smallest_ : int or None
-        Places in `leaves` of the tree of least error on new rows, and of the smallest within one standard error of it.
+        Indices in `leaves`: the tree with the lowest error on new rows, and the smallest within one standard error.
 
     Examples
     --------
@@ -85,18 +85,18 @@ class PruningDisplay:
     def from_estimator(
         cls, estimator: TreeModel, X: TableLike = None, y: ColumnLike = None, *, ax: Axes | None = None
     ) -> Self:
-        """Prune a tree step by step, judge every step, and draw.
+        """Prune a tree step by step, compute the error of each step, and draw.
 
         Parameters
         ----------
         estimator : fitted tree
-            Grown large, without pruning.
+            A large tree, grown without pruning.
         X : array or data frame of shape (n_rows, n_features), optional
-            New rows, such as a test set. The training data is refused: its error is drawn anyway.
+            New rows, such as a test set. The training data is refused, since its error is always drawn.
         y : array of shape (n_rows,), optional
-            Their targets.
+            Targets of the new rows.
         ax : matplotlib Axes or None, default=None
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
 
         Returns
         -------
@@ -105,14 +105,14 @@ class PruningDisplay:
         check_is_fitted(estimator, "forest_")
         if not hasattr(estimator, "pruning_path"):
             raise DataTypeError(
-                f"{type(estimator).__name__} cannot be pruned: only single trees are. Take one, for example "
+                f"{type(estimator).__name__} cannot be pruned: only single trees can. Give one, for example "
                 "forest.estimators_[0]."
             )
         if (X is None) != (y is None):
             raise DataError("New rows need both X and y. Give both, or neither to draw the training error alone.")
         if X is not None and is_training_data(estimator, TrainingArguments(X, y)):
             raise DataError(
-                "X and y are the rows that the tree was trained on, and their error is no estimate for new rows. Give "
+                "X and y are the training rows of the tree, so their error is not an estimate for new rows. Give "
                 "rows that the tree has not seen, or leave X and y out to draw the training error alone."
             )
         path = estimator.pruning_path(frame="dict")
@@ -127,12 +127,12 @@ class PruningDisplay:
         return cls(leaves, alpha, training, new_error, standard_error, classify).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw it.
+        """Draw the plot again.
 
         Parameters
         ----------
         ax : matplotlib Axes or None, default=None
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
 
         Returns
         -------
@@ -156,13 +156,13 @@ class PruningDisplay:
         return self
 
     def _draw_new(self) -> None:
-        """Draw the error on new rows with its standard error, and mark the trees that one would choose."""
+        """Draw the error on new rows with its standard error, and mark the two recommended trees."""
         assert self.new_error is not None and self.standard_error is not None  # noqa: S101, PT018
         low, high = self.new_error - self.standard_error, self.new_error + self.standard_error
         self.ax_.fill_between(self.leaves, low, high, color=tint(SECOND, 0.22), linewidth=0)
         self.ax_.plot(self.leaves, self.new_error, color=SECOND, linewidth=1.8, linestyle="--", label="new rows")
         least = self.new_error.min()
-        best = int(np.flatnonzero(self.new_error == least)[-1])  # of equal ones the smallest
+        best = int(np.flatnonzero(self.new_error == least)[-1])  # ties: the smallest tree
         smallest = int(np.flatnonzero(self.new_error <= least + self.standard_error[best])[-1])
         marks = [(best, "o", SECOND, "least error")]
         if smallest != best:
@@ -178,7 +178,7 @@ class PruningDisplay:
 
 
 def _choose_steps(n_steps: int) -> Ints:
-    """Take all steps of a path, or some that are spread evenly over the logarithm of the place from its end."""
+    """Return all steps of a path, or some that are evenly spaced by the logarithm of the position from its end."""
     if n_steps <= MOST_TREES:
         return np.arange(n_steps)
     from_end = np.unique(np.geomspace(1, n_steps, MOST_TREES).astype(int))
@@ -186,7 +186,7 @@ def _choose_steps(n_steps: int) -> Ints:
 
 
 def _losses(tree: TreeModel, X: TableLike, y: ColumnLike, *, classify: bool) -> Floats:
-    """Judge a tree row by row: 1 for a wrong class, or the squared error."""
+    """Return the loss of each row: 1 for a wrong class, or the squared error."""
     said, truth = tree.predict(X), np.asarray(y)
     losses: Floats = (said != truth).astype(np.float64) if classify else (said - truth.astype(np.float64)) ** 2
     return losses

@@ -1,4 +1,4 @@
-"""The error for every setting of the stopping rules: a curve, or a heat map.
+"""The error for each setting of the stopping rules: a curve or a heat map.
 
 SurfaceDisplay
 """
@@ -33,7 +33,7 @@ class SurfaceDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        The axes of the plot.
     figure_ : matplotlib Figure
         The figure of these axes.
 
@@ -67,7 +67,7 @@ class SurfaceDisplay:
         *parameters : str
             One or two stopping rules.
         ax : matplotlib Axes or None, default=None
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
         **given
             As `values` and `scoring` of `forest.oob_.surface`.
 
@@ -83,12 +83,12 @@ class SurfaceDisplay:
         return cls(estimator.oob_.surface(*parameters, **given)).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw it.
+        """Draw the plot again.
 
         Parameters
         ----------
         ax : matplotlib Axes or None, default=None
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
 
         Returns
         -------
@@ -111,7 +111,7 @@ class SurfaceDisplay:
         return sorted(range(len(values)), key=lambda i: np.inf if values[i] is None else sign * float(values[i]))
 
     def _marks(self) -> list[tuple[tuple[int, ...], str, str, str]]:
-        """Return the chosen settings: place, marker, color and words."""
+        """Return the marked settings: position, marker, color and label."""
         shape = self.surface.errors.shape
         rules = {"minimum": ("o", SECOND, "lowest error")}
         if not np.isnan(self.surface.standard_errors).all():
@@ -157,7 +157,7 @@ class SurfaceDisplay:
         self._label_axis("y", 0, down, 0.5)
         self._label_axis("x", 1, across, 0.5)
         legend = self.ax_.legend(frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0, 1))
-        legend.set_in_layout(False)  # else the map shrinks to the width of words
+        legend.set_in_layout(False)  # otherwise the map would shrink to the width of the legend
 
     def _label_axis(self, which: str, axis: int, order: list[int], shift: float = 0.0) -> None:
         values = self.surface.values[axis]

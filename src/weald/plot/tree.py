@@ -1,6 +1,6 @@
-"""The picture of a tree.
+"""Plot of a tree.
 
-TreeDisplay    cards for nodes, lines as thick as the rows that pass, laid out by `layout.py`
+TreeDisplay    cards for nodes, and lines whose thickness shows the number of rows, laid out by `layout.py`
 """
 
 from collections.abc import Sequence
@@ -28,14 +28,14 @@ from weald.plot.palette import LINE
 GAP_BESIDE = {"down": 12.0, "right": 6.0}  # points between neighbors
 GAP_LEVELS = {"down": 30.0, "right": 34.0}
 MARGIN = 8.0
-WIDEST = 15 * 72.0  # a tree that grows down becomes one that grows to the right when it is wider
+WIDEST = 15 * 72.0  # wider trees are drawn from left to right
 THINNEST, THICKEST = 0.7, 5.0  # lines between nodes
 
 Floats = npt.NDArray[np.float64]
 
 
 def _tally(model: TreeModel, tree: int, sketch: Sketch, X: TableLike, y: ColumnLike) -> list[str]:
-    """Count the test rows that pass each node of a sketch, and how many of them are not of its class."""
+    """Count the test rows at each node of a sketch, and how many of them have another class than the node."""
     forest = model.forest_
     nodes = forest.tree_start[tree] + sketch.node
     passes = mark_paths(model, X).tocsc()[:, nodes]
@@ -51,26 +51,26 @@ def _tally(model: TreeModel, tree: int, sketch: Sketch, X: TableLike, y: ColumnL
 
 
 class TreeDisplay:
-    """A tree: each node a card with its question, its class and errors, and a bar of the class shares.
+    """A tree: each node is a card with its split, its class and errors, and a bar of the class probabilities.
 
-    Make it with `from_estimator`. A card of a cut shows the question and, below, the class that the node would say with
-    "errors/rows"; rows for which the question holds go left (or up). A leaf has the color of its class. In regression
-    the mean stands for the class, and the bar shows where it lies, with one standard deviation to either side. Lines
-    are as thick as the rows that pass.
+    Create it with `from_estimator`. The card of a split shows its condition and, below, the class that the node would
+    predict with "errors/rows"; rows that satisfy the condition go left (or up). A leaf has the color of its class. In
+    regression, cards show the mean, and the bar its position with one standard deviation to each side. The thickness of
+    a line shows the number of rows.
 
     Parameters
     ----------
     sketch : weald.forest.describe.summary.Sketch
-        The nodes to draw, in words.
+        The nodes to draw, with their texts.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        The axes of the plot.
     figure_ : matplotlib Figure
         The figure of these axes.
     boxes_ : array of shape (n_nodes, 4)
-        Left, bottom, width and height of each card, in points of the unscaled picture.
+        Left, bottom, width and height of each card, in points of the unscaled plot.
 
     Examples
     --------
@@ -109,23 +109,23 @@ class TreeDisplay:
         ----------
         estimator : fitted tree or forest
         tree : int, default=0
-            Which tree of a forest.
+            Number of the tree in a forest.
         feature_names, class_names : sequence of str or None, default=None
-            None: the names that the estimator knows.
+            None: the names seen in `fit`.
         max_depth : int, "auto" or None, default="auto"
-            What is deeper is not drawn; a card says how many nodes it hides. "auto": 6 if there are more than
-            `max_nodes`, else no limit.
+            Deeper nodes are not drawn; a card shows how many nodes it hides. "auto": 6 if there are more than
+            `max_nodes` nodes, else no limit.
         max_nodes : int or None, default=511
-            At most so many cards are drawn, those with the most rows. 511 are a full tree of depth 8.
+            Maximum number of cards; those with the most rows are drawn. A full tree of depth 8 has 511.
         orientation : {"auto", "down", "right"}, default="auto"
-            Where the tree grows to. "auto" is down, and right where that would be wider than a page.
+            Direction of growth. "auto" is down, or right if the tree would be wider than a page.
         X : array or data frame of shape (n_rows, n_features), optional
             Test data. Cards then have "errors/rows" of the training data and of the test data: "5/54, test 2/17". In
             regression they have the numbers of rows.
         y : array of shape (n_rows,), optional
             The targets of the test data.
         ax : matplotlib Axes or None, default=None
-            Where to draw; the picture is made to fit. None: a new figure in which the type has its full size.
+            Axes to draw on; the tree is scaled to fit. None: a new figure, with text in full size.
 
         Returns
         -------
@@ -141,16 +141,16 @@ class TreeDisplay:
         return cls(sketch).plot(ax=ax, orientation=orientation)
 
     def plot(self, ax: Axes | None = None, *, orientation: str = "auto", tags: list[str] | None = None) -> Self:
-        """Draw it.
+        """Draw the plot again.
 
         Parameters
         ----------
         ax : matplotlib Axes or None, default=None
-            Where to draw. None: a new figure in which the type has its full size.
+            Axes to draw on. None: a new figure, with text in full size.
         orientation : {"auto", "down", "right"}, default="auto"
-            Where the tree grows to.
+            Direction of growth.
         tags : list of str or None, default=None
-            What stands before the question of each node, for example a letter.
+            Text before the condition of each node, for example a letter.
 
         Returns
         -------
@@ -174,7 +174,7 @@ class TreeDisplay:
         return self
 
     def _note(self) -> str:
-        """Say what is not drawn."""
+        """Return a note on what is not drawn."""
         shown, all_nodes = len(self.sketch.node), self.sketch.n_nodes
         if shown == all_nodes:
             return ""
@@ -197,19 +197,19 @@ class TreeDisplay:
             )
 
     def _answer_at_root(self, boxes: Floats, orientation: str) -> None:
-        """Say once which side is yes."""
+        """Label the two sides below the root."""
         if not self.sketch.is_open[0]:
             return
         for child, word, side in ((self.sketch.left[0], "yes", -1), (self.sketch.right[0], "no", 1)):
             (_, (x, y)) = _ends(boxes[0], boxes[child], orientation)
             words = Words(word)
-            # Beside the line's end, on its outer side.
+            # Beside the end of the line, on its outer side.
             place = (x + side * (6 + words.width / 2), y + 5) if orientation == "down" else (x - 10, y - side * 10 - 3)
             self.ax_.add_artist(FittedText(*place, words))
 
 
 def _lay_out(sketch: Sketch, tags: list[str] | None, orientation: str) -> tuple[str, list[Card], Floats]:
-    """Write the cards and find where each stands: left, bottom, width, height, in points."""
+    """Create the cards and their positions: left, bottom, width, height, in points."""
     if orientation not in ("auto", "down", "right"):
         raise ParameterError(f'orientation={orientation!r} is not allowed. Give "auto", "down" or "right".')
     if orientation == "auto":
@@ -227,21 +227,21 @@ def _lay_out(sketch: Sketch, tags: list[str] | None, orientation: str) -> tuple[
 
 
 def _ends(parent: Floats, child: Floats, orientation: str) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Find where a line leaves the parent and meets the child."""
+    """Return where a line leaves the parent and meets the child."""
     if orientation == "down":
         return (parent[0] + parent[2] / 2, parent[1]), (child[0] + child[2] / 2, child[1] + child[3])
     return (parent[0] + parent[2], parent[1] + parent[3] / 2), (child[0], child[1] + child[3] / 2)
 
 
 def _curve(start: tuple[float, float], end: tuple[float, float], orientation: str) -> Path:
-    """Make a line that leaves and arrives along the tree."""
+    """Return a curve that leaves and arrives in the direction of the tree."""
     (x, y), (u, v) = start, end
     bend = [(x, (y + v) / 2), (u, (y + v) / 2)] if orientation == "down" else [((x + u) / 2, y), ((x + u) / 2, v)]
     return Path([start, *bend, end], [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
 
 
 def _full_size(frame: tuple[float, float, float, float]) -> Axes:
-    """Make a figure in which a unit of the frame is a point."""
+    """Create a figure in which a unit of the frame is a point."""
     from matplotlib import pyplot as plt
 
     figure: Figure = plt.figure(figsize=((frame[1] - frame[0]) / 72, (frame[3] - frame[2]) / 72))
