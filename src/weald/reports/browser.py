@@ -1,4 +1,4 @@
-"""Some trees of the forest, to be opened and closed."""
+"""Some trees of the forest, whose nodes can be expanded and collapsed."""
 
 from weald.estimators.base import TreeModel
 from weald.forest.describe.markup import Markup, tag

@@ -1,6 +1,6 @@
-"""The charts of the page: lines, bars, a histogram, points, a small histogram for a line of a table.
+"""The charts of the page: lines, bars, histograms, points, and small histograms inside tables.
 
-Each takes numbers and words and returns a picture. Colors are classes of the page's style: s0, s1 ... for series.
+Each function takes numbers and labels and returns SVG. Colors are CSS classes of the page: s0, s1 ... for series.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ N_COLORS = 8
 
 @dataclass(frozen=True)
 class Series:
-    """A line of a chart: points, what they are, and a band around them if there is one."""
+    """A line of a chart: points, a label, and an optional band around them."""
 
     words: str
     x: np.ndarray
@@ -38,7 +38,7 @@ def lines(
     zero: bool = False,
     rug: Sequence[float] = (),
 ) -> Markup:
-    """Draw lines over a scale of numbers; several have a key."""
+    """Draw lines over numbers; several lines have a legend."""
     all_y = np.concatenate([v for s in series for v in (s.y, *(s.band or ()))])
     f = svg.frame(
         x or svg.span(np.concatenate([s.x for s in series]), room=0.0 if len(series[0].x) > 1 else 0.04),
@@ -76,7 +76,7 @@ def key(words: Sequence[str]) -> Markup:
 def histogram(
     counts: np.ndarray, edges: np.ndarray, *, x_words: str, y_words: str = "rows", alt: str, middle: float | None = None
 ) -> Markup:
-    """Draw how many values fall into each part of a scale."""
+    """Draw a histogram."""
     f = svg.frame((float(edges[0]), float(edges[-1])), svg.span(counts, zero=True))
     bars = []
     for count, a, b in zip(counts, edges[:-1], edges[1:], strict=True):
@@ -98,7 +98,7 @@ def bars(
     alt: str,
     width: float = svg.WIDTH,
 ) -> Markup:
-    """Draw horizontal bars with their names at the left; `errors` are halves of intervals, `ranges` their ends."""
+    """Draw horizontal bars with names at the left; `errors` are half-widths of intervals, `ranges` their ends."""
     step, names = 22.0, [shorten(w, 26) for w in words]
     left = max(60.0, svg.LETTER * max(map(len, names)) + 14)
     spread = np.zeros(len(values)) if errors is None else np.nan_to_num(np.asarray(errors))
@@ -132,7 +132,7 @@ def bars(
 
 
 def points(x: np.ndarray, y: np.ndarray, *, x_words: str, y_words: str, alt: str) -> Markup:
-    """Draw points on equal scales with the line on which both are equal; many become a grid of shades."""
+    """Draw points on equal scales with the diagonal; many points become a heat map."""
     ends = svg.span(np.concatenate([x, y]))
     f = svg.frame(ends, ends, height=270)
     ideal = svg.line(f.x(ends[0]), f.y(ends[0]), f.x(ends[1]), f.y(ends[1]), "ideal")
@@ -165,7 +165,7 @@ def _cells(f: svg.ChartArea, x: np.ndarray, y: np.ndarray) -> list[Markup]:
 
 
 def spark(counts: Sequence[float], alt: str) -> Markup:
-    """Draw a small histogram that fits into a line of a table."""
+    """Draw a small histogram that fits into a table row."""
     most = max(counts, default=0) or 1
     step = 96 / max(len(counts), 1)
     rects = [

@@ -1,4 +1,4 @@
-"""Pictures of predicted classes: confusion matrix, ROC and precision-recall curves, calibration."""
+"""Charts for classification: confusion matrix, ROC and precision-recall curves, calibration."""
 
 import json
 
@@ -15,7 +15,7 @@ from weald.reports.predictions import Predictions
 from weald.reports.section import figure, figures, name, number, percent, shorten, stack, subhead, table, thin
 
 MOST_CLASSES = 30  # in a confusion matrix
-FEW = 8  # classes whose names stand side by side above a confusion matrix
+FEW = 8  # up to this many classes, names are side by side above a confusion matrix
 MOST_LINES = 6
 MOST_POINTS = 150  # of a curve
 
@@ -40,7 +40,7 @@ def pictures(predictions: Predictions, classes: Array) -> Markup:
 
 
 def _chosen(predictions: Predictions) -> list[int]:
-    """Classes that get a curve: of two the second, else the most common that are there; none if there is but one."""
+    """Classes that get a curve: the second of two, else the most common ones; none if only one class occurs."""
     counts = np.bincount(predictions.truth, minlength=predictions.predicted.shape[1])
     if predictions.predicted.shape[1] == 2:
         return [1] if counts.all() else []
@@ -49,7 +49,7 @@ def _chosen(predictions: Predictions) -> list[int]:
 
 
 def _by_class(predictions: Predictions, labels: list[str], counts: np.ndarray) -> Markup:
-    """List precision, recall and areas of every class, each against the rest."""
+    """List precision, recall and areas under the curves of each class against the rest."""
     lines = []
     for k, label in enumerate(labels):
         n_true, n_predicted = float(counts[k].sum()), float(counts[:, k].sum())
@@ -98,7 +98,7 @@ def _matrix(counts: np.ndarray, labels: list[str]) -> Markup:
 
 
 def _pairs(counts: np.ndarray, labels: list[str]) -> Markup:
-    """List the most common mistakes where a table of all classes would be too large."""
+    """List the most common errors, if a table of all classes would be too large."""
     wrong = counts.astype(float).copy()
     np.fill_diagonal(wrong, 0)
     order = np.argsort(-wrong, axis=None, kind="stable")[:20]
@@ -112,7 +112,7 @@ def _pairs(counts: np.ndarray, labels: list[str]) -> Markup:
 
 
 def _sides(predictions: Predictions, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Weight of the rows of a class and of others whose share is at least each threshold, thresholds falling."""
+    """Weight of the rows of a class, and of all others, with at least each probability, from high to low."""
     score, happened = predictions.predicted[:, k], predictions.truth == k
     values, place = np.unique(-score, return_inverse=True)
     hits = np.cumsum(np.bincount(place, weights=predictions.weight * happened, minlength=len(values)))
@@ -121,7 +121,7 @@ def _sides(predictions: Predictions, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _words_of(label: str, n: int, found: str) -> str:
-    """Say what a curve adds up to; the class is named where there are several."""
+    """Label a curve by its summary; with several classes also by the class."""
     return f"{shorten(label, 24)}: {found}" if n > 1 else found
 
 
@@ -201,7 +201,7 @@ def _threshold(predictions: Predictions, labels: list[str]) -> Markup:
 
 
 def _curves(series: list[Series], words: str, *, x_words: str, y_words: str, diagonal: bool = False) -> Markup:
-    """Draw curves of shares against shares, with what each adds up to."""
+    """Draw curves over the unit square, with a summary of each."""
     alt = words + " " + "; ".join(s.words for s in series)
     picture = charts.lines(series, x_words=x_words, y_words=y_words, alt=alt, x=(0, 1), y=(0, 1.02), diagonal=diagonal)
     return figure(picture, words + (f" {series[0].words.capitalize()}." if len(series) == 1 else ""))
@@ -214,7 +214,7 @@ def _of(labels: list[str], which: list[int]) -> str:
 
 
 def _calibration(predictions: Predictions, labels: list[str]) -> Markup:
-    """Hold shares against how often they come true, with Wilson's interval of each part."""
+    """Compare predicted probabilities with observed frequencies, with Wilson's interval for each bin."""
     if predictions.predicted.shape[1] == 2:
         predicted, happened, of = predictions.predicted[:, 1], predictions.truth == 1, f"class {shorten(labels[1], 24)}"
     else:

@@ -1,4 +1,4 @@
-"""What the data looked like: the target, and each column as the forest read it."""
+"""The training data: the target, and each column as the forest read it."""
 
 from functools import partial
 from typing import NotRequired, TypedDict
@@ -21,7 +21,7 @@ MOST_LABELS = 20
 
 
 class ColumnSummary(TypedDict):
-    """What a column holds."""
+    """Summary of a column."""
 
     missing: float  # fraction of the rows
     kind: str
@@ -44,7 +44,7 @@ def section(model: TreeModel, rows: Matrix, target: Array, names: tuple[str, ...
 
 
 def describe(column: FloatArray, categories: Categories | None, time: str | None = None) -> ColumnSummary:
-    """Find what a column holds: kind, missing share, distinct values, ends and middle, and how it is spread."""
+    """Summarize a column: kind, fraction missing, distinct values, minimum, median, maximum, and histogram."""
     known = column[~np.isnan(column)]
     facts: ColumnSummary = {
         "missing": 1 - len(known) / len(column),
@@ -71,7 +71,7 @@ def _column(rows: Matrix, feature: int) -> FloatArray:
 
 
 def dense(part: object) -> FloatArray:
-    """Write out a part of a table, which may be sparse."""
+    """Convert a part of a table, which may be sparse, to a dense array."""
     return np.asarray(part.toarray() if hasattr(part, "toarray") else part, dtype=np.float64)
 
 
@@ -92,7 +92,7 @@ def _list(facts: list[ColumnSummary], names: tuple[str, ...]) -> Markup:
 
 
 def _warn(facts: list[ColumnSummary], names: tuple[str, ...], n_rows: int) -> Markup:
-    """Point at columns that cannot help or that may be names of rows."""
+    """Warn of columns that cannot help or that may be identifiers of rows."""
     pairs = list(zip(names, facts, strict=False))
     problems = {
         "have one value only, or none, and cannot help": [w for w, f in pairs if f["n_distinct"] <= 1],

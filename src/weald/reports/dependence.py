@@ -1,4 +1,4 @@
-"""Partial dependence: how predictions change with one feature, all others as they are."""
+"""Partial dependence: how predictions change with one feature while all others are fixed."""
 
 from dataclasses import dataclass
 
@@ -16,28 +16,28 @@ from weald.reports.section import Section, figure, figures, note, shorten, stack
 from weald.reports.svg import span
 
 N_FEATURES = 6
-N_ROWS = 400  # that are asked
-N_VALUES = 24  # that a feature is set to
+N_ROWS = 400  # that are predicted
+N_VALUES = 24  # to which a feature is set
 N_CLASSES = 5
-NAMED = 20  # of the categories that are left out
+NAMED = 20  # categories that are listed as left out
 N_LABELS = 40  # categories that are drawn; others are named in a note
 
 
 @dataclass(frozen=True)
 class Dependence:
-    """Predictions by the values of one feature: lines over numbers, or one number for each category."""
+    """Predictions by the values of one feature: lines over numbers, or one value for each category."""
 
     feature: str
-    predicted: str  # in words
+    predicted: str  # description of the prediction
     series: list[Series]
     rug: list[float]
     labels: list[str] | None = None  # of categories
     left_out: tuple[str, ...] = ()  # categories that are not drawn
-    half: list[tuple[float, float]] | None = None  # of categories: the band that holds 80 % of the rows
+    half: list[tuple[float, float]] | None = None  # of categories: the interval that contains 80 % of the rows
 
 
 def section(model: TreeModel, rows: Matrix, order: IntArray, names: tuple[str, ...]) -> Section:
-    """Draw the dependence on the features that matter most, all on one scale."""
+    """Draw the dependence on the most important features, all on one scale."""
     some = _sample(rows)
     asked = [_predict(model, some, int(f), names[f]) for f in order[:N_FEATURES] if _has_values(some[:, f])]
     on_scale = [values for one in asked for s in one.series for values in (s.y, *(s.band or ()))]
@@ -55,7 +55,7 @@ def section(model: TreeModel, rows: Matrix, order: IntArray, names: tuple[str, .
 
 
 def _sample(rows: Matrix) -> FloatArray:
-    """Take rows evenly from all over the table."""
+    """Take evenly spaced rows of the table."""
     at = np.linspace(0, rows.shape[0] - 1, min(rows.shape[0], N_ROWS)).astype(int)
     return dense(rows[at])
 
@@ -65,7 +65,7 @@ def _has_values(column: FloatArray) -> bool:
 
 
 def depend(model: TreeModel, some: FloatArray, feature: int, values: FloatArray) -> FloatArray:
-    """Ask for all rows with each value in turn: (values, rows) or (values, rows, classes)."""
+    """Predict all rows with each value: (values, rows) or (values, rows, classes)."""
     asked = np.repeat(some[None], len(values), axis=0)
     asked[:, :, feature] = values[:, None]
     flat = asked.reshape(-1, some.shape[1])
@@ -95,9 +95,9 @@ def _predict(model: TreeModel, some: FloatArray, feature: int, words: str) -> De
 
 
 def _predict_categories(model: TreeModel, some: FloatArray, feature: int, words: str, labels: Array) -> Dependence:
-    """Predict with each category; of many classes, show the one that changes most.
+    """Predict with each category; with many classes, show the class that changes most.
 
-    All categories are drawn, or the most common ones of the sample where there are very many.
+    All categories are drawn, or if there are very many, the most common ones of the sample.
     """
     known = some[~np.isnan(some[:, feature]), feature].astype(int)
     order = np.argsort(-np.bincount(known, minlength=len(labels)), kind="stable")
@@ -134,7 +134,7 @@ def _draw(one: Dependence, scale: tuple[float, float] | None) -> Markup:
 
 
 def _say_left_out(labels: tuple[str, ...]) -> str:
-    """Name the categories that are not drawn, or the first of very many."""
+    """List the categories that are not drawn, or the first of them."""
     if not labels:
         return ""
     listed = ", ".join(shorten(label, 24) for label in labels[:NAMED])

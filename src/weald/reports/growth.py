@@ -1,4 +1,4 @@
-"""The out-of-bag error after each tree: would more trees help?."""
+"""The out-of-bag error after each tree, which shows whether more trees would help."""
 
 import numpy as np
 

@@ -1,6 +1,6 @@
-"""Which features matter, asked in several ways, with what each way gets wrong.
+"""Feature importance by several methods, with the caveats of each.
 
-The importances of a large forest are asked of its first trees only: a part of the trees is a forest too.
+The importances of a large forest are computed from its first trees only, which are a forest, too.
 """
 
 import warnings
@@ -21,7 +21,7 @@ from weald.reports.svg import WIDE
 
 SHOWN = 20
 LISTED = 300
-WORK = 1.5e8  # rows x features x trees that are permuted at most
+WORK = 1.5e8  # maximum of rows x features x trees that are permuted
 KINDS = ("permutation", "debiased_mdi", "mdi")
 WORDS = {
     "permutation": "permutation",
@@ -33,7 +33,7 @@ WORDS = {
 def ask(
     model: TreeModel, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, by_row: ByRow
 ) -> tuple[list[Importance], int]:
-    """Ask in all ways that this model allows; also say how many trees were asked."""
+    """Compute importances by all methods that the model supports; also return the number of trees used."""
     n_rows = count_rows(X)
     n_trees = model.forest_.n_trees
     asked = int(min(n_trees, max(5, WORK // (n_rows * model.n_features_in_))))
@@ -50,7 +50,7 @@ def ask(
 
 
 def stored_importances(model: TreeModel) -> list[Importance]:
-    """Take what a forest knows without its training data."""
+    """Return the importances that a forest stores, without its training data."""
     names = names_of(model, None)
     words = (
         "Computed from the rows that chose the cuts: it favors features with many values, whether or not they help "
@@ -62,7 +62,7 @@ def stored_importances(model: TreeModel) -> list[Importance]:
 
 
 def section(found: list[Importance], asked: int, n_trees: int) -> Section:
-    """Draw the first way, list all."""
+    """Draw the importances of the first method; list those of all."""
     first, order = found[0], found[0].order()
     shown = order[:SHOWN]
     halves = None if first.std_error is None else 2 * first.std_error[shown]

@@ -1,4 +1,4 @@
-"""How the forest came to be: parameters, times, versions, fingerprints, and how to grow it again."""
+"""Reproducibility: parameters, times, versions, fingerprints, and how to fit the model again."""
 
 import inspect
 import platform
@@ -17,7 +17,7 @@ VERSIONS = ("weald", "numpy", "scikit-learn")
 
 
 def section(model: TreeModel, timings: Mapping[str, float], command: str | None) -> Section:
-    """Say all that is needed to grow the same forest again."""
+    """Show everything that is needed to fit the same forest again."""
     forest = model.forest_
     given, usual = model.get_params(deep=False), _usual(type(model))
     changed = {key: value for key, value in given.items() if repr(value) != repr(usual[key])}
@@ -57,7 +57,7 @@ def section(model: TreeModel, timings: Mapping[str, float], command: str | None)
 
 
 def code(model: TreeModel, changed: Mapping[str, object]) -> str:
-    """Write the lines of Python that grow the forest again."""
+    """Return the lines of Python that fit the forest again."""
     given = {
         key: value for key, value in changed.items() if key not in ("random_state", "verbose", "n_jobs", "warm_start")
     }

@@ -1,13 +1,13 @@
-"""How good predictions are, each number with an interval in which the one of new rows should lie.
+"""Metrics of predictions, each with a 95 % confidence interval.
 
     judge      Predictions -> list of Score
-    by_chance  the same of a model that knows nothing but the target
+    by_chance  the same for a baseline model that knows only the target
 
-A metric gives its value and its influence function: how much each row, weighing a little more, would move the value.
-The standard error is the root of the mean squared influence over the number of rows. For a mean this is the usual
-standard error, for the area under the ROC curve that of DeLong, DeLong and Clarke-Pearson (1988). Shares of right
-answers have Wilson's interval instead, which holds near 0 and 1 too. Rows are taken as independent, though they share
-trees.
+A metric returns its value and its influence function: the change of the value if the weight of a row increases
+slightly. The standard error is the root of the mean squared influence over the number of rows. For a mean this is the
+usual standard error, for the area under the ROC curve that of DeLong, DeLong and Clarke-Pearson (1988). Fractions of
+correct predictions have Wilson's interval instead, which is also valid near 0 and 1. Rows are assumed to be
+independent, although they share trees.
 
 There is no logarithmic loss: forests predict probabilities of exactly 0, for which it is infinite.
 """
@@ -27,10 +27,10 @@ Z = 1.959963984540054  # 95 %
 
 @dataclass(frozen=True)
 class Score:
-    """One metric of one kind of rows."""
+    """One metric for one kind of rows."""
 
     name: str
-    words: str  # what it is
+    words: str  # description
     value: float
     low: float
     high: float
@@ -38,13 +38,13 @@ class Score:
 
 
 def judge(predictions: Predictions) -> list[Score]:
-    """Judge predictions by all metrics of their kind."""
+    """Compute all metrics for the task of the predictions."""
     metrics = CLASS_METRICS if predictions.predicted.ndim == 2 else NUMBER_METRICS
     return [metric(predictions) for metric in metrics if metric is not _auc or _has_two_sides(predictions)]
 
 
 def by_chance(predictions: Predictions) -> list[Score]:
-    """Judge a model that always predicts the fractions of all classes, or the mean."""
+    """Compute the metrics of a model that always predicts the fractions of all classes, or the mean."""
     weight, truth = predictions.weight, predictions.truth
     if predictions.predicted.ndim == 2:
         shares = np.bincount(truth, weights=weight, minlength=predictions.predicted.shape[1]) / weight.sum()
@@ -98,7 +98,7 @@ def area(score: FloatArray, happened: np.ndarray, weight: FloatArray) -> tuple[f
     values, place = np.unique(score, return_inverse=True)
     true = np.bincount(place, weights=weight * happened, minlength=len(values))
     false = np.bincount(place, weights=weight * ~happened, minlength=len(values))
-    below = (np.cumsum(false) - false / 2) / false.sum()  # share of the others that a score beats
+    below = (np.cumsum(false) - false / 2) / false.sum()  # fraction of the other rows with a lower score
     above = 1 - (np.cumsum(true) - true / 2) / true.sum()
     value = float((true * below).sum() / true.sum())
     part = float(true.sum() / weight.sum())

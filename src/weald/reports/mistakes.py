@@ -1,4 +1,4 @@
-"""Rows that the forest gets wrong most clearly: where to look first for wrong labels, or for what is missing."""
+"""The rows with the largest errors: check them first for wrong labels or missing features."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ def section(
     names: tuple[str, ...],
     ids: Sequence[object] | None,
 ) -> Section:
-    """List them, with their values of the features that matter most."""
+    """List these rows, with their values of the most important features."""
     is_classes = predictions.predicted.ndim == 2
     worst, cells = (_classes if is_classes else _numbers)(model, predictions)
     heads = (

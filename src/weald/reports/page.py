@@ -1,7 +1,7 @@
-"""All sections as one file that needs nothing from elsewhere.
+"""All sections as one self-contained HTML file.
 
-A rule in the head (Content-Security-Policy) lets the browser load nothing and run this page's own script only, known by
-its hash: even text that became markup by a mistake could not run.
+The Content-Security-Policy in the head allows only the page's own script, identified by its hash, and no loading of
+other resources: even text that became markup by mistake could not run.
 """
 
 import base64
@@ -14,7 +14,7 @@ from weald.reports.style import script, style
 
 
 def write_page(title: str, words: str, cards: Sequence[tuple[str, str]], sections: Sequence[Section], foot: str) -> str:
-    """Put the page together."""
+    """Assemble the page."""
     links = (tag("li", tag("a", section.title.split(":")[0], href=f"#{section.name}")) for section in sections)
     theme = tag("button", "Light or dark", type="button", class_="theme", aria_pressed="false")
     nav = tag("nav", tag("ul", *links), tag("div", theme, class_="tools"), aria_label="Sections")

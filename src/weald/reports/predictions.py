@@ -1,8 +1,8 @@
-"""Predictions of rows that the trees have not seen, with the true values.
+"""Predictions for rows that the trees have not seen, with the true values.
 
-Predictions    both, for rows outside the bags or for rows held out
+Predictions    predicted and true values
 out_of_bag     the out-of-bag predictions of a forest
-held_out       from rows that took no part in the fit
+held_out       predictions for test rows
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from weald.estimators.out_of_bag import OutOfBag
 class Predictions:
     """Predicted and true values, row by row."""
 
-    source: str  # where the rows come from, in words
+    source: str  # description: "out of bag" or "held out"
     truth: Array  # class numbers, or numbers
     predicted: FloatArray  # class probabilities (rows x classes), or means
     weight: FloatArray
@@ -29,19 +29,19 @@ class Predictions:
 
     @property
     def n_effective(self) -> float:
-        """How many rows of equal weight know as much (Kish), or whole weights as copies."""
+        """Effective sample size (Kish); whole weights count as copies of rows."""
         total = float(self.weight.sum())
         return total if self.is_whole else total**2 / float((self.weight**2).sum())
 
     @property
     def winners(self) -> IntArray:
-        """The class that has the largest share; of equal ones the first."""
+        """The class with the largest probability, ties to the first."""
         winners: IntArray = self.predicted.argmax(axis=1)
         return winners
 
 
 def out_of_bag(found: OutOfBag | None) -> Predictions | None:
-    """Take the out-of-bag predictions; None if the training data is not at hand."""
+    """Return the out-of-bag predictions; None without the training data."""
     if found is None:
         return None
     truth, weight = found._truth, found._weight  # noqa: SLF001  (a pickle leaves them out)
@@ -61,7 +61,7 @@ def out_of_bag(found: OutOfBag | None) -> Predictions | None:
 
 
 def held_out(model: TreeModel, X: TableLike, y: ColumnLike) -> Predictions:
-    """Predict rows that took no part in the fit."""
+    """Predict test rows."""
     truth = np.asarray(y)
     if truth.ndim != 1:
         raise DataError(f"y_test has {truth.ndim} dimensions. Give one value for each row of X_test.")

@@ -1,4 +1,4 @@
-"""How good the forest is: metrics with intervals, and pictures of where it is right."""
+"""Metrics with confidence intervals, and charts of the predictions."""
 
 from weald.estimators.base import TreeModel
 from weald.forest.describe.markup import Markup, join, tag
@@ -9,7 +9,7 @@ from weald.reports.section import Section, note, number, percent, stack, subhead
 
 
 def section(model: TreeModel, sources: list[Predictions]) -> Section:
-    """Judge the forest by each kind of rows."""
+    """Evaluate the forest on each kind of rows."""
     lead = "Computed only from rows that the trees have not seen."
     parts = [_metrics(sources)]
     for predictions in sources:
@@ -24,7 +24,7 @@ def section(model: TreeModel, sources: list[Predictions]) -> Section:
 
 
 def say(score: Score, value: float) -> str:
-    """Say a value of a metric."""
+    """Format a value of a metric."""
     return percent(value) if score.is_share else number(value)
 
 

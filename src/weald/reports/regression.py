@@ -1,4 +1,4 @@
-"""Pictures of predicted numbers: predicted against true, and how far they are off."""
+"""Charts for regression: predicted against true values, and residuals."""
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def _residuals(predictions: Predictions) -> Markup:
 
 
 def _by_size(predictions: Predictions) -> Markup:
-    """Show whether errors grow with the prediction: quantiles of the residuals in ten parts of equal size."""
+    """Show whether errors grow with the prediction: quantiles of the residuals in ten groups of equal size."""
     order = np.argsort(predictions.predicted, kind="stable")
     parts = [part for part in np.array_split(order, min(10, max(1, len(order) // 20))) if len(part)]
     off = predictions.truth - predictions.predicted

@@ -1,4 +1,4 @@
-"""A part of the page, and what all parts use: tables, notes, figures, numbers in words."""
+"""A section of the page, and its parts: tables, notes, figures, formatted numbers."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -14,27 +14,27 @@ LONGEST = 60  # letters of a name or label that are shown
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page with a heading of its own."""
+    """A section of the page with its heading."""
 
-    name: str  # by which links find it
+    name: str  # the anchor of links
     title: str
-    lead: str  # one or two sentences on what is to be seen
+    lead: str  # one or two sentences of introduction
     body: Markup
 
 
 def shorten(text: str, most: int = LONGEST) -> str:
-    """Cut a long text."""
+    """Truncate a long text."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def name(text: object, most: int = LONGEST) -> Markup:
-    """Show a name or a label from the user's table; a long one is cut, and whole when pointed at."""
+    """Show a name or a label from the user's table; a long one is truncated, with the full text as a tooltip."""
     words = str(text)
     return tag("bdi", shorten(words, most), title=words[:1000] if len(words) > most else None)
 
 
 def percent(share: float) -> str:
-    """Say a share; what is not quite none or all does not look so."""
+    """Format a fraction in percent; values near 0 and 1 are not rounded to them."""
     if math.isnan(share):
         return "unknown"
     words = f"{100 * share:.1f} %"
@@ -42,7 +42,7 @@ def percent(share: float) -> str:
 
 
 def number(value: float) -> str:
-    """Say a number for a table."""
+    """Format a number for a table."""
     return "unknown" if math.isnan(value) else format_number(float(value)).replace("-", "−")
 
 
@@ -54,7 +54,7 @@ def table(
     numeric: Iterable[int] = (),
     sortable: bool = False,
 ) -> Markup:
-    """Make a table that scrolls sideways where it is too wide; columns of `numeric` stand at the right."""
+    """Make a table that scrolls sideways if it is too wide; `numeric` columns are right-aligned."""
     right = set(numeric)
 
     def classes(column: int) -> str | None:
@@ -73,17 +73,17 @@ def table(
 
 
 def figure(picture: Markup, caption: str, *, wide: bool = False) -> Markup:
-    """Put a picture and its words together; a wide one stands alone."""
+    """Combine a chart and its caption; a wide one fills the row."""
     return tag("figure", picture, tag("figcaption", caption), class_="alone" if wide else None)
 
 
 def figures(*pictures: Markup) -> Markup:
-    """Put figures side by side where there is room."""
+    """Put figures side by side if there is room."""
     return tag("div", *pictures, class_="figures")
 
 
 def note(text: str, kind: str = "note") -> Markup:
-    """Say something that a reader should not overlook."""
+    """Make a highlighted note."""
     return tag("p", text, class_=kind)
 
 
@@ -93,7 +93,7 @@ def subhead(text: str) -> Markup:
 
 
 def thin(n: int, most: int) -> np.ndarray:
-    """Choose at most so many of n points, evenly, the first and the last among them."""
+    """Choose at most `most` of n points, evenly spaced, including the first and the last."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(int)) if n else np.empty(0, dtype=int)
 
 

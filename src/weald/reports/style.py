@@ -26,7 +26,7 @@ COLORS = f"""
 
 
 def style() -> str:
-    """Put the style sheet together."""
+    """Assemble the style sheet."""
     page, narrow = ((HERE / name).read_text(encoding="utf-8") for name in ("page.css", "narrow.css"))
     return f"{COLORS}\n{SERIES}\n{page}\n{LINES}\n{narrow}"
 

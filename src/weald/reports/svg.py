@@ -1,4 +1,4 @@
-"""Pictures as SVG: scales, axes, and the frame that charts are drawn in. Colors are those of the page's style."""
+"""Charts as SVG: scales, axes and frames. Colors are those of the page's style sheet."""
 
 import math
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ from weald.forest.describe.markup import Markup, join, tag
 from weald.reports.section import shorten
 
 WIDTH, HEIGHT = 330, 240
-WIDE = 440  # of a picture that stands alone
+WIDE = 440  # width of a chart that fills the row
 LETTER = 6.1  # width of a letter of an axis, on average
 
 
 @dataclass(frozen=True)
 class Scale:
-    """A stretch of numbers along a stretch of the picture."""
+    """Maps a range of numbers to a range of positions in the chart."""
 
     low: float
     high: float
@@ -25,7 +25,7 @@ class Scale:
     end: float
 
     def __call__(self, value: float) -> float:
-        """Find the place of a value."""
+        """Return the position of a value."""
         return round(self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start), 1)
 
     def ticks(self, most: int = 6) -> list[float]:
@@ -38,7 +38,7 @@ class Scale:
 
 
 def span(values: Sequence[float] | np.ndarray, *, zero: bool = False, room: float = 0.04) -> tuple[float, float]:
-    """Choose ends for a scale: a little more than the values need."""
+    """Choose the limits of a scale: slightly beyond the values."""
     known = np.asarray(values, dtype=float)
     known = known[np.isfinite(known)]
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
@@ -49,7 +49,7 @@ def span(values: Sequence[float] | np.ndarray, *, zero: bool = False, room: floa
 
 @dataclass(frozen=True)
 class ChartArea:
-    """Where a chart is drawn: scales for both directions, and room for the words around it."""
+    """The area of a chart: a scale for each direction, and margins for labels."""
 
     x: Scale
     y: Scale
@@ -58,19 +58,19 @@ class ChartArea:
 
 
 def say(value: float) -> str:
-    """Say a number of a scale."""
+    """Format a number of a scale."""
     return format_number(value).replace("-", "−")
 
 
 def frame(x: tuple[float, float], y: tuple[float, float], *, width: float = WIDTH, height: float = HEIGHT) -> ChartArea:
-    """Make a frame for the ends of both scales, with room for the numbers at the left."""
+    """Make the area for the limits of both scales, with room for the numbers at the left."""
     up = Scale(*y, height - 40, 12)
     left = 28 + LETTER * max([len(say(value)) for value in up.ticks()], default=1)
     return ChartArea(Scale(*x, left, width - 12), up, width, height)
 
 
 def text(words: str, x: float, y: float, *, anchor: str = "middle", kind: str = "tick", turn: bool = False) -> Markup:
-    """Write words at a place."""
+    """Write text at a position."""
     turned = f"rotate(-90 {x:.5g} {y:.5g})" if turn else None
     return tag("text", words, x=float(x), y=float(y), text_anchor=anchor, class_=kind, transform=turned)
 
@@ -83,7 +83,7 @@ def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Markup:
 def axes(
     f: ChartArea, x_words: str, y_words: str, *, x_ticks: Sequence[tuple[float, str]] | None = None, grid: bool = True
 ) -> Markup:
-    """Draw scales with their numbers and what they are."""
+    """Draw axes with ticks and labels."""
     parts = []
     if grid:
         for value in f.y.ticks():
@@ -103,7 +103,7 @@ def axes(
 
 
 def picture(f: ChartArea, *parts: Markup, alt: str, kind: str = "chart") -> Markup:
-    """Close a picture; `alt` says what is to be seen to those who do not see it."""
+    """Return the SVG of a chart; `alt` is its text alternative."""
     return tag(
         "svg",
         tag("title", alt),
@@ -116,7 +116,7 @@ def picture(f: ChartArea, *parts: Markup, alt: str, kind: str = "chart") -> Mark
 
 
 def path(xs: Sequence[float], ys: Sequence[float], kind: str) -> Markup:
-    """Draw a line through points; a point that is no number breaks it."""
+    """Draw a line through points, interrupted at NaN."""
     words, pen = [], "M"
     for x, y in zip(xs, ys, strict=True):
         if math.isnan(y):

@@ -1,9 +1,9 @@
-"""A tree as one page that opens in any browser and folds.
+"""A tree as one collapsible HTML page that opens in any browser.
 
     export_html    a fitted model -> HTML
 
-The page needs nothing from elsewhere. It is an outline of nested `<details>`, which fold by themselves; a few lines of
-script add arrow keys and two buttons. Names come from the user's table and are escaped.
+The page is self-contained: an outline of nested `<details>` elements, which browsers can collapse without a script. A
+short script adds arrow keys and two buttons. Names come from the user's table and are escaped.
 """
 
 import os
@@ -17,7 +17,7 @@ from weald.forest.describe.markup import safe
 from weald.forest.describe.summary import Sketch, sketch_tree
 from weald.io.atomic import write_file
 
-N_COLORS = 8  # that the style sheet has
+N_COLORS = 8  # in the style sheet
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1f2933; --soft: #66717d; --line: #d9dfe5; --paper: #fff; --hover: #f2f5f7;
@@ -39,7 +39,7 @@ button { font: inherit; font-size: .85rem; color: var(--ink); background: none; 
 button:hover { background: var(--hover) }
 """.strip()
 
-# How the lines of a tree look and fold.
+# The style of the lines of a tree.
 LINES = """
 details { position: relative }
 details > :not(summary) { margin-left: .6rem; padding-left: .9rem; border-left: 1px solid var(--line) }
@@ -100,34 +100,34 @@ def export_html(
     max_nodes: int | None = 2001,
     open_depth: int = 3,
 ) -> str:
-    """Write a tree as one page that opens in any browser and folds.
+    """Write a tree as one collapsible HTML page that opens in any browser.
 
-    Each line shows what leads to a node, the fractions of its classes, the class that it predicts, and "errors/rows";
-    in regression the mean, one standard deviation, and rows. The page needs nothing from elsewhere, suits light and
-    dark, and can be used without a mouse.
+    Each line shows the condition of a node, the fractions of its classes, the class that it predicts, and
+    "errors/rows"; in regression the mean, the standard deviation, and the number of rows. The page is self-contained,
+    supports light and dark mode, and can be used with the keyboard.
 
     Parameters
     ----------
     estimator : fitted tree or forest
     file : str, path or None, default=None
-        Where to write the page. None: nowhere.
+        File to write. None: only return the page.
     tree : int, default=0
-        Which tree of a forest.
+        Number of the tree in a forest.
     title : str or None, default=None
-        Heading of the page. None: the kind of model.
+        Heading of the page. None: the class of the model.
     feature_names, class_names : sequence of str or None, default=None
-        None: the names that the estimator knows.
+        None: the names seen in `fit`.
     max_depth : int or None, default=64
-        What is deeper is left out; the page says how much. Browsers do not nest much deeper than 500.
+        Deeper nodes are left out, and the page shows their number. Browsers support a nesting of about 500.
     max_nodes : int or None, default=2001
-        At most so many nodes, those with the most rows.
+        Maximum number of nodes; those with the most rows are shown.
     open_depth : int, default=3
-        How deep the tree is open at first.
+        Depth to which the tree is expanded at first.
 
     Returns
     -------
     str
-        The page.
+        The HTML of the page.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def _title(estimator: TreeModel, tree: int) -> str:
 
 
 def summary(sketch: Sketch) -> str:
-    """Say in one line what the whole tree is, and what of it is not shown."""
+    """Summarize the tree in one line, and state what is not shown."""
     words = [f"{sketch.n_leaves:,} leaves", f"depth {sketch.max_depth}", f"{sketch.size[0]:,} rows"]
     text = ", ".join(words) + "."
     if len(sketch.node) < sketch.n_nodes:
@@ -195,8 +195,8 @@ def _color(k: int, width: str = "") -> str:
 
 
 def outline(sketch: Sketch, open_depth: int) -> list[str]:
-    """Write the nodes in order; a stack holds what must be closed before the next node."""
-    lines, unfinished = [], []  # how many children each open node still lacks
+    """Write the nodes in order; a stack holds the open elements that must be closed before the next node."""
+    lines, unfinished = [], []  # number of missing children of each open node
     way = _ways(sketch)
     for i in range(len(sketch.node)):
         content = _line(sketch, i, way[i])
@@ -218,7 +218,7 @@ def outline(sketch: Sketch, open_depth: int) -> list[str]:
 
 
 def _ways(sketch: Sketch) -> list[str]:
-    """Say for each node what leads to it from its parent."""
+    """Return for each node the condition under which rows reach it from its parent."""
     ways = ["all rows"] * len(sketch.node)
     for i in np.flatnonzero(sketch.is_open):
         ways[sketch.left[i]], ways[sketch.right[i]] = sketch.question[i], sketch.otherwise[i]

@@ -1,7 +1,7 @@
-"""From a fitted model and its data to a page.
+"""From a fitted model and its data to a report.
 
-report   ask the model all that the page shows
-Report   the page: to be saved, or shown in a notebook
+report   compute the contents and write the page
+Report   the page, which can be saved or shown in a notebook
 """
 
 import os
@@ -36,10 +36,10 @@ from weald.reports.section import Section, number, percent
 
 
 class ReportOptions(FitArguments, total=False):
-    """Arguments of `report` that few callers need.
+    """Further arguments of `report`.
 
-    timings   dict of str: seconds: what took how long, to be shown
-    command   str: how to grow the model again, to be shown
+    timings   dict of str: seconds: times to show
+    command   str: command that fits the model again, to show
     """
 
     timings: Mapping[str, float] | None
@@ -48,21 +48,21 @@ class ReportOptions(FitArguments, total=False):
 
 @dataclass(frozen=True)
 class Report:
-    """A page on a model: `save` it, or let a notebook show it.
+    """A report on a model. Save it with `save`, or display it in a notebook.
 
     Attributes
     ----------
     html : str
-        The page.
+        The HTML of the page.
     metrics : dict
-        By kind of rows ("out of bag", "held out"): value, low and high of each metric.
+        By kind of rows ("out of bag", "held out"): value and limits of the interval of each metric.
     """
 
     html: str
     metrics: dict[str, dict[str, tuple[float, float, float]]]
 
     def save(self, file: str | os.PathLike[str]) -> Path:
-        """Write the page to a file; a file that is there is replaced at once, or not at all.
+        """Write the page to a file. An existing file is replaced atomically.
 
         Parameters
         ----------
@@ -71,14 +71,14 @@ class Report:
         Returns
         -------
         Path
-            Where it is.
+            The path of the file.
         """
         path = Path(file)
         write_file(path, [self.html.encode()])
         return path
 
     def _repr_html_(self) -> str:
-        """Show the page in a notebook, in a frame of its own so that its styles stay there."""
+        """Show the page in a notebook, in its own frame so that its styles do not affect the notebook."""
         return tag(
             "iframe",
             srcdoc=self.html.replace("\n", " "),
@@ -102,32 +102,33 @@ def report(
     ids: Sequence[object] | None = None,
     **options: Unpack[ReportOptions],
 ) -> Report:
-    """Write one page on a fitted model that opens in any browser.
+    """Write a report on a fitted model: one HTML page that opens in any browser.
 
-    It shows what the data looked like, how good the model is, whether more trees would help, which features matter and
-    how, rows that it gets wrong, some trees, and how to grow it again. The page needs nothing from elsewhere.
+    It shows the training data, metrics and charts of the predictions, the out-of-bag error by number of trees, feature
+    importance, partial dependence, the rows with the largest errors, some trees, and how to fit the model again. The
+    page is self-contained.
 
     Parameters
     ----------
     estimator : fitted forest or tree
     X, y : the training data, optional
-        Given again, rows in any order: a model keeps no rows. Without it the page has only what the model knows.
-    X_test, y_test : rows that took no part in the fit, optional
-        The model is judged by them too. A single tree, which has no rows outside a bag, can be judged by them alone.
+        With rows in any order. A model does not keep its rows: without them the page shows only what the model stores.
+    X_test, y_test : test rows, optional
+        The model is also evaluated on them. A single tree has no out-of-bag rows and needs them for its evaluation.
     file : str, path or None, default=None
-        Where to write the page. None: nowhere.
+        File to write. None: only return the report.
     title : str or None, default=None
-        Heading of the page. None: the kind of model.
+        Heading of the page. None: the class of the model.
     ids : sequence or None, default=None
-        What to call the training rows. None: by number, from 0.
+        Names of the training rows. None: numbers from 0.
     sample_weight : array, optional
         As given to `fit`.
     fit_params : dict, optional
-        What else `fit` was given for each row: `{"groups": ..., "stratify": ...}`.
+        Other arguments of `fit` by row: `{"groups": ..., "stratify": ...}`.
     timings : dict of str: seconds, optional
-        What took how long, to be shown.
+        Times to show, by name.
     command : str or None, default=None
-        How to grow the model again, to be shown. None: lines of Python.
+        Command that fits the model again, to show. None: lines of Python.
 
     Returns
     -------
@@ -173,7 +174,7 @@ def report(
 
 @dataclass(frozen=True)
 class ReportData:
-    """The training data, as the user gave it."""
+    """The training data, as given by the user."""
 
     X: TableLike
     y: ColumnLike
@@ -205,12 +206,12 @@ def _check(
 
 
 def _look(model: TreeModel, data: ReportData) -> OutOfBag | None:
-    """Get the out-of-bag predictions; None: the trees have no bags."""
+    """Return the out-of-bag predictions; None if the trees have no bags."""
     if data.X is None:
         return getattr(model, "oob_", None)
     origins = model.forest_.origins
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the page says how many rows are unknown
+        warnings.simplefilter("ignore")  # the page shows how many rows have no prediction
         has_bags = any(o.bags.bootstrap for o in origins) and all(o.resampling == "bagging" for o in origins)
         if not (has_bags and hasattr(model, "out_of_bag")):
             if origins:  # trees of other libraries do not know their data
@@ -258,7 +259,7 @@ def _sections(
 
 
 def _target(model: TreeModel, y: ColumnLike) -> Array:
-    """The target in plain numbers."""
+    """Return the target as numbers."""
     values = np.asarray(y).ravel()
     if not hasattr(model, "classes_"):
         return values.astype(np.float64)
