@@ -1,11 +1,11 @@
-"""Impurity: how mixed a set of rows is, by the textbook's formulas.
+"""Impurity of a set of rows, by the textbook formulas.
 
     gini, entropy, misclassification    of classes: of counts, or of labels
     squared_error                       of numbers
-    gain                                what a cut of a set in two gains
+    gain                                the decrease in impurity of a split
 
-Trees are grown from exact integers (`weald.engines.reference.definition`, `weald.engines.criteria`); these functions
-take any numbers, and are for those who want to follow a tree with pencil and paper.
+Trees are grown from exact integers (`weald.engines.reference.definition`, `weald.engines.criteria`). These functions
+take any numbers; use them to check a tree by hand.
 """
 
 from collections.abc import Callable
@@ -21,14 +21,14 @@ Impurity = Callable[..., float | npt.NDArray[np.float64]]
 def gini(
     counts: npt.ArrayLike | None = None, *, labels: npt.ArrayLike | None = None
 ) -> float | npt.NDArray[np.float64]:
-    """1 - sum p²: how often a row's class is guessed wrongly by drawing another row and naming its class.
+    """1 - sum p²: the probability that two random rows of the set have different classes.
 
     Parameters
     ----------
     counts : array of shape (n_classes,) or (n_sets, n_classes), optional
-        How many rows each class has, or their weights or shares; one impurity for each set.
+        Number of rows of each class, or their weights or probabilities; one impurity for each set.
     labels : array of shape (n_rows,), optional
-        The classes of the rows themselves, instead of counts.
+        The class of each row, instead of counts.
 
     Returns
     -------
@@ -37,7 +37,7 @@ def gini(
 
     Examples
     --------
-    Of two classes of equal size, every second guess is wrong:
+    Two rows of two classes of equal size differ in class half of the time:
 
     >>> from weald import impurity
     >>> impurity.gini([50, 50])
@@ -54,14 +54,14 @@ def gini(
 def entropy(
     counts: npt.ArrayLike | None = None, *, labels: npt.ArrayLike | None = None
 ) -> float | npt.NDArray[np.float64]:
-    """- sum p log2 p, in bits: the least mean length of a code of yes and no that names the class of a row.
+    """- sum p log2 p, in bits: a lower bound of the mean length of a binary code for the class of a row.
 
     Parameters
     ----------
     counts : array of shape (n_classes,) or (n_sets, n_classes), optional
-        How many rows each class has, or their weights or shares; one impurity for each set.
+        Number of rows of each class, or their weights or probabilities; one impurity for each set.
     labels : array of shape (n_rows,), optional
-        The classes of the rows themselves, instead of counts.
+        The class of each row, instead of counts.
 
     Returns
     -------
@@ -70,8 +70,8 @@ def entropy(
 
     Examples
     --------
-    A word is a zebra nine times in ten, else a kiwi, a banana or an apple. Two bits can name one of four words. But if
-    the zebra is sent as 0, and the fruits as 100, 101 and 110, most words need a single bit:
+    A word is "zebra" with probability 0.9, else "kiwi", "banana" or "apple". Two bits can encode four words. But if
+    "zebra" is sent as 0, and the fruits as 100, 101 and 110, most words need a single bit:
 
     >>> from weald import impurity
     >>> shares = {"zebra": 0.9, "kiwi": 0.1 / 3, "banana": 0.1 / 3, "apple": 0.1 / 3}
@@ -80,7 +80,7 @@ def entropy(
     >>> round(mean_length, 3)
     1.2
 
-    No code is shorter on average than the entropy, and the best one is less than a bit longer:
+    The mean length of a code is at least the entropy, and that of the best code is less than a bit longer:
 
     >>> bound = impurity.entropy(list(shares.values()))
     >>> round(bound, 3)
@@ -98,14 +98,14 @@ def entropy(
 def misclassification(
     counts: npt.ArrayLike | None = None, *, labels: npt.ArrayLike | None = None
 ) -> float | npt.NDArray[np.float64]:
-    """1 - max p: the share of rows that are not of the commonest class.
+    """1 - max p: the fraction of rows that are not of the most common class.
 
     Parameters
     ----------
     counts : array of shape (n_classes,) or (n_sets, n_classes), optional
-        How many rows each class has, or their weights or shares; one impurity for each set.
+        Number of rows of each class, or their weights or probabilities; one impurity for each set.
     labels : array of shape (n_rows,), optional
-        The classes of the rows themselves, instead of counts.
+        The class of each row, instead of counts.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def misclassification(
 
 
 def squared_error(y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
-    """Mean squared deviation of numbers from their mean: the least that one number for all of them can err.
+    """Mean squared deviation of numbers from their mean: the lowest mean squared error of a constant prediction.
 
     Parameters
     ----------
@@ -149,14 +149,14 @@ def squared_error(y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) 
 
 
 def gain(left: npt.ArrayLike, right: npt.ArrayLike, impurity: Impurity = gini) -> float:
-    """What a cut gains: the impurity of the whole less that of its sides, each by its share of the rows.
+    """Gain of a split: the impurity of the node minus that of its sides, each weighted by its fraction of the rows.
 
     Parameters
     ----------
     left, right : array of shape (n_classes,)
         Counts of both sides. For `squared_error` the targets of their rows.
     impurity : function, default=gini
-        One of this file.
+        A function of this module.
 
     Returns
     -------
@@ -164,7 +164,7 @@ def gain(left: npt.ArrayLike, right: npt.ArrayLike, impurity: Impurity = gini) -
 
     Examples
     --------
-    A cut that frees half of the rarer class gains nothing by misclassification:
+    A split that isolates some rows of one class can have no gain by misclassification:
 
     >>> from weald import impurity
     >>> left, right = [40, 0], [35, 25]
@@ -202,7 +202,7 @@ def _shares(counts: npt.ArrayLike | None, labels: npt.ArrayLike | None) -> npt.N
 
 
 def _weights(counts: npt.ArrayLike | None) -> npt.NDArray[np.float64]:
-    """Read numbers that may not be negative."""
+    """Read nonnegative numbers."""
     weights: npt.NDArray[np.float64] = np.asarray(counts, dtype=np.float64)
     if not weights.ndim or not np.isfinite(weights).all() or (weights < 0).any():
         raise DataError(f"{counts!r} are not counts. Give finite numbers from 0, one for each class.")

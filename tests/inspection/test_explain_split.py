@@ -39,7 +39,7 @@ def assert_winners_are_the_splits(tree, X, y, weight=None):
         assert cuts["samples_right"][0] == nodes["samples"][nodes["right"][node]]
         assert cuts["missing"][0] in (None, nodes["missing"][node])
         assert (np.diff(cuts["gain"]) <= 1e-12).all()
-        assert "won" in told.why
+        assert "was chosen" in told.why
 
 
 @pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
@@ -131,30 +131,32 @@ def why(x, y, node=0, **given):
 
 def test_the_greater_gain_wins():
     told = why([[1, 1], [2, 0], [3, 1], [4, 0]], [0, 0, 1, 1])
-    assert told == "x0 ≤ 2.5 won: no other cut gains as much. The next, x0 ≤ 1.5, gains 0.166667."
+    assert told == "x0 ≤ 2.5 was chosen: it has the largest gain. The next, x0 ≤ 1.5, has 0.166667."
 
 
 def test_of_equal_gains_the_earlier_feature_wins():
     told = why([[1, 5], [2, 6]], [0, 1])
-    assert told == "x0 ≤ 1.5 won among 2 cuts of equal gain: x0 was looked at before x1."
+    assert told == "x0 ≤ 1.5 was chosen among 2 splits of equal gain: x0 was considered before x1."
 
 
 def test_of_equal_gains_the_more_even_cut_wins():
     told = why([[1], [2], [3], [4]], [0, 1, 1, 0], max_depth=1)
-    assert told.startswith("x0 ≤ 1.5 won among 2 cuts of equal gain: it comes first")
+    assert told.startswith("x0 ≤ 1.5 was chosen among 2 splits of equal gain: it comes first")
     told = why([[1], [1], [2], [2], [3], [3], [4], [4]], [0, 1] * 4)
-    assert told == "x0 ≤ 2.5 won among 3 cuts of equal gain: its sides are the most even."
+    assert told == "x0 ≤ 2.5 was chosen among 3 splits of equal gain: its sides are the closest in size."
     told = why([[1], [2], [3], [4], [5], [6]], [0, 1, 0, 1, 0, 1])
-    assert told.startswith("x0 ≤ 1.5 won among 2 cuts of equal gain: it comes first: lower thresholds do")
+    assert told.startswith(
+        "x0 ≤ 1.5 was chosen among 2 splits of equal gain: it comes first: lower thresholds come first"
+    )
 
 
 def test_ties_of_misclassification_are_broken_by_gini():
     told = why([[1], [2], [3], [4], [5]], [0, 0, 0, 1, 0], criterion="misclassification")
-    assert told.endswith("by Gini, which breaks ties, it gains most.")
+    assert told.endswith("it has the largest Gini gain, which breaks ties.")
 
 
 def test_the_only_cut_wins():
-    assert why([[1], [2]], [0, 1]) == "x0 ≤ 1.5 won: it is the only cut."
+    assert why([[1], [2]], [0, 1]) == "x0 ≤ 1.5 was chosen: it is the only split."
 
 
 @pytest.mark.parametrize(
@@ -162,14 +164,14 @@ def test_the_only_cut_wins():
     [
         ({}, 1, "all its rows are of one class"),
         ({"max_depth": 1}, 2, "the maximum depth, max_depth=1"),
-        ({"min_samples_split": 5}, 2, "fewer rows than min_samples_split, 5"),
-        ({"min_samples_leaf": 3}, 2, "no cut leaves enough rows or weight on both sides"),
-        ({"max_leaf_nodes": 2}, 2, "there are max_leaf_nodes, 2, already"),
-        ({"ccp_alpha": 0.25}, 2, "what grew below it was pruned, ccp_alpha=0.25"),
+        ({"min_samples_split": 5}, 2, "fewer rows than min_samples_split=5"),
+        ({"min_samples_leaf": 3}, 2, "no split leaves enough rows or weight on both sides"),
+        ({"max_leaf_nodes": 2}, 2, "the tree has max_leaf_nodes=2"),
+        ({"ccp_alpha": 0.25}, 2, "its subtree was pruned, ccp_alpha=0.25"),
         (
             {"min_impurity_decrease": 0.25},
             2,
-            "the impurity of the tree by 0.1875, less than min_impurity_decrease, 0.25",
+            "the impurity of the tree by 0.1875, less than min_impurity_decrease=0.25",
         ),
     ],
 )
@@ -193,7 +195,7 @@ def test_the_printed_form_shows_the_best_cuts():
     told = weald.DecisionTreeClassifier().fit(table.X, table.target).explain_split(0, table.X, table.target)
     lines = str(told).splitlines()
     assert lines[0].startswith("node 0: 40 rows, impurity 0.")
-    assert lines[1] == f"{len(told.candidates())} cuts of 3 features, by their gain:"
+    assert lines[1] == f"{len(told.candidates())} splits of 3 features, by gain:"
     assert lines[-1] == told.why
     assert len(lines) == 12
     assert set(told.looked_at) == {"x0", "x1", "x2"}
@@ -252,7 +254,7 @@ def test_cuts_of_categories_are_listed_again(penalty):
     frame.loc[rng.random(200) < 0.1, "color"] = None
     model = weald.DecisionTreeRegressor(min_samples_leaf=5, category_penalty=penalty).fit(frame, y)
     nodes = model.nodes(frame="dict")
-    assert ("by chance" in str(model.explain_split(0, frame, y))) == (penalty > 0)
+    assert ("after the category penalty" in str(model.explain_split(0, frame, y))) == (penalty > 0)
     for node in np.flatnonzero(nodes["left"] >= 0):
         cuts = model.explain_split(node, frame, y).candidates("dict")
         assert cuts["gain"][0] == pytest.approx(nodes["gain"][node], rel=1e-9)
@@ -266,6 +268,6 @@ def test_cuts_of_categories_are_listed_again(penalty):
 
 def test_one_cut_of_one_feature_is_not_plural():
     tree = weald.DecisionTreeClassifier().fit([[1.0], [2.0]], ["a", "b"])
-    assert "1 cut of 1 feature, by their gain:" in str(tree.explain_split(0, [[1.0], [2.0]], ["a", "b"]))
+    assert "1 split of 1 feature, by gain:" in str(tree.explain_split(0, [[1.0], [2.0]], ["a", "b"]))
     tree = weald.DecisionTreeClassifier().fit([[1.0], [2.0], [3.0]], ["a", "b", "b"])
-    assert "2 cuts of 1 feature, by their gain:" in str(tree.explain_split(0, [[1.0], [2.0], [3.0]], ["a", "b", "b"]))
+    assert "2 splits of 1 feature, by gain:" in str(tree.explain_split(0, [[1.0], [2.0], [3.0]], ["a", "b", "b"]))

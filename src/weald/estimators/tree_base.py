@@ -479,7 +479,7 @@ class SingleTree(TreeModel):
         >>> X, y = load_iris(return_X_y=True, as_frame=True)
         >>> model = DecisionTreeClassifier(max_depth=2).fit(X, y)
         >>> print(model.explain_split(2, X, y).why)
-        petal width (cm) ≤ 1.75 won: no other cut gains as much. The next, petal width (cm) ≤ 1.65, gains 0.387821.
+        petal width (cm) ≤ 1.75 was chosen: it has the largest gain. The next, petal width (cm) ≤ 1.65, has 0.387821.
         """
         check_is_fitted(self, "forest_")
         from weald.inspection.explain_split import explain_split  # a layer above

@@ -1,8 +1,8 @@
-"""Drop-column importance: the increase of the error of a forest that is grown without a feature.
+"""Drop-column importance: the increase in the error of a forest that is grown without a feature.
 
 Both forests are compared on their out-of-bag rows, row by row. The smaller one has the same parameters and seed, and
-its nodes consider as many features. There is no p-value: two forests also differ by chance, and rows do not tell how
-much.
+its nodes consider as many features. There is no p-value: two forests also differ by chance, and the rows do not
+show how much.
 """
 
 from typing import Unpack
@@ -54,7 +54,7 @@ def grow_on(
 
 
 def _rounding(training: TrainingData, losses: FloatArray) -> FloatArray:
-    """Bound what rounding alone can change of the loss of each row."""
+    """Return an upper bound of the effect of rounding on the loss of each row."""
     if training.reading.table.task is Task.CLASSIFICATION:
         return np.zeros(len(losses))  # 0 or 1
     largest = float(abs(training.reading.table.target).max())
@@ -63,7 +63,7 @@ def _rounding(training: TrainingData, losses: FloatArray) -> FloatArray:
 
 
 def dropped(question: ImportanceRequest) -> Found:
-    """Mean increase of the out-of-bag loss of forests that are grown without a group."""
+    """Mean increase in the out-of-bag loss of forests that are grown without a group."""
     training, groups = question.training, question.groups
     if hasattr(training.model, "kernel_"):
         raise ParameterError(

@@ -1,11 +1,11 @@
 """Explaining a split: every split that was considered for a node, with its gain.
 
-The training data is given again. The rows of the node are found by predicting their leaves, the bag is drawn again, and
-the definition (`engines/reference/definition.py`) lists the candidates, so the best one is the split of the tree,
-whichever engine grew it.
+The caller passes the training data again. The rows of the node are found by predicting their leaves, the bag is drawn
+again, and the definition (`engines/reference/definition.py`) lists the candidates. So the best one is the split of the
+tree, whichever engine grew it.
 
-    SplitExplanation    the candidate splits of a node, best first, and why the best one was chosen, or why there is
-    none
+    SplitExplanation    the candidate splits of a node, best first, and why the best one was chosen, or why the node is
+                        a leaf
     explain_split       from a tree, a node and the training data to an explanation
 """
 
@@ -65,7 +65,7 @@ class SplitExplanation:
         lines = [f"node {self.node}: {self.samples} rows, impurity {format_number(self.impurity)}"]
         n_cuts = len(self.cuts["gain"])
         if n_cuts:
-            lines.append(f"{_count(n_cuts, 'cut')} of {_count(len(self.looked_at), 'feature')}, by their gain:")
+            lines.append(f"{_count(n_cuts, 'split')} of {_count(len(self.looked_at), 'feature')}, by gain:")
         best = list(zip(self.cuts["gain"], self.cuts["split"], strict=True))[:SHOWN]
         lines += [f"{gain:12.6f}  {words}" for gain, words in best]
         if n_cuts > SHOWN:
@@ -78,9 +78,9 @@ def _count(n: int, word: str) -> str:
 
 
 class Cut(NamedTuple):
-    """A split, and its sort key: the smallest wins."""
+    """A split and its sort key: the smallest key is best."""
 
-    # Less its noise -score, -tie score, turn of its feature, -score, unevenness, place among its cuts
+    # -score less its noise, -tie score, order of its feature, -score, unevenness, position among the splits
     key: tuple[float, float, int, float, int, int]
     split: definition.Split
     words: SplitCondition
@@ -165,17 +165,17 @@ def _as_definition(training: TrainingData) -> definition.Coded:
         position=list(range(table.n_rows)),
         fingerprint=0,
         values=None,
-        strata=[],  # not needed: the bag is drawn already
+        strata=[],  # not needed: the bag has been drawn
         groups=[],
         design=0,
     )
 
 
-NOWHERE = -1  # the leaf of rows that the tree has not seen
+NOWHERE = -1  # leaf of the rows outside the bag
 
 
 def _walk_to(tree: definition.Tree, forest: Forest, node: int, leaves: IntArray) -> definition.Node:
-    """Create the node, with what it inherits from the nodes above."""
+    """Create the node with the path and the bounds that it inherits from the nodes above."""
     ends = np.arange(forest.n_nodes) + count_below(forest)
     above = parents(forest)
     path = [node]
@@ -262,7 +262,7 @@ def _must_stop(tree: definition.Tree, node: definition.Node) -> str | None:
             else ("It is a leaf: all its rows have the same target.")
         )
     if node.tally.size < growth.min_samples_split:
-        return f"It is a leaf: it has fewer rows than min_samples_split, {growth.min_samples_split}."
+        return f"It is a leaf: it has fewer rows than min_samples_split={growth.min_samples_split}."
     if node.depth == growth.max_depth:
         return f"It is a leaf: it has the maximum depth, max_depth={growth.max_depth}."
     return None
@@ -272,38 +272,38 @@ def _explain_choice(training: TrainingData, node: int, cuts: list[Cut]) -> str:
     """Explain why the best split was chosen, or why the node was not split."""
     forest, growth = training.model.forest_, training.model.growth_
     if not cuts:
-        return "It is a leaf: no cut leaves enough rows or weight on both sides."
+        return "It is a leaf: no split leaves enough rows or weight on both sides."
     if forest.feature[node] >= 0:
         return _compare(cuts)
     decrease = cuts[0].gain * forest.weight[node] / forest.weight[0]
     if decrease < growth.min_impurity_decrease:
         return (
-            f"It is a leaf: its best cut lowers the impurity of the tree by {format_number(decrease)}, less than "
-            f"min_impurity_decrease, {format_number(growth.min_impurity_decrease)}."
+            f"It is a leaf: its best split decreases the impurity of the tree by {format_number(decrease)}, less than "
+            f"min_impurity_decrease={format_number(growth.min_impurity_decrease)}."
         )
     if training.model.ccp_alpha > 0:
-        return f"It is a leaf: what grew below it was pruned, ccp_alpha={format_number(training.model.ccp_alpha)}."
-    return f"It is a leaf: others gained more, and there are max_leaf_nodes, {growth.max_leaf_nodes}, already."
+        return f"It is a leaf: its subtree was pruned, ccp_alpha={format_number(training.model.ccp_alpha)}."
+    return f"It is a leaf: other nodes gained more, and the tree has max_leaf_nodes={growth.max_leaf_nodes}."
 
 
 def _compare(cuts: list[Cut]) -> str:
     """Explain the difference to the next best split: the first criterion in which they differ."""
     best = cuts[0]
-    won = f"{best.words.left} won"
+    won = f"{best.words.left} was chosen"
     if len(cuts) == 1:
-        return f"{won}: it is the only cut."
+        return f"{won}: it is the only split."
     following = cuts[1]
     if best.split.worth > following.split.worth:
-        less = ", less what labels may gain by chance" if any(cut.split.noise for cut in cuts) else ""
-        return f"{won}: no other cut gains as much{less}. The next, {following.words.left}, gains {following.gain:.6f}."
+        less = " after the category penalty" if any(cut.split.noise for cut in cuts) else ""
+        return f"{won}: it has the largest gain{less}. The next, {following.words.left}, has {following.gain:.6f}."
     n_equal = sum(cut.split.worth == best.split.worth for cut in cuts)
-    among = f"{won} among {n_equal} cuts of equal gain: "
+    among = f"{won} among {n_equal} splits of equal gain: "
     reasons = (
-        "by Gini, which breaks ties, it gains most.",
-        f"{best.words.name} was looked at before {following.words.name}.",
-        "it gains most.",
-        "its sides are the most even.",
-        "it comes first: lower thresholds do, then missing values on the right.",
+        "it has the largest Gini gain, which breaks ties.",
+        f"{best.words.name} was considered before {following.words.name}.",
+        "it has the largest gain.",
+        "its sides are the closest in size.",
+        "it comes first: lower thresholds come first, then missing values on the right.",
     )
     differs = [a != b for a, b in zip(best.key[1:], following.key[1:], strict=True)]
     return among + reasons[differs.index(True)]

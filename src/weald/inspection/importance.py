@@ -3,7 +3,7 @@
     importance    the function that users call
     KINDS         the methods, by name
 
-`permutation.py` permutes the values of a feature among rows, `mdi.py` sums the decrease of impurity of its splits,
+`permutation.py` permutes the values of a feature among rows, `mdi.py` sums the decrease in impurity of its splits,
 `drop_column.py` grows forests without a feature, `caveats.py` warns about misleading values. The result is an
 `Importance` (`importance_result.py`).
 """
@@ -25,8 +25,8 @@ from weald.inspection import caveats, drop_column, mdi, permutation
 from weald.inspection.importance_request import FitArguments, ImportanceRequest, group_features, read_fit_arguments
 from weald.inspection.importance_result import Found, Importance, names_of
 
-SHARE = "share of the decrease of impurity"
-DECREASE = ("decrease of the Gini impurity on new rows", "decrease of the variance on new rows")
+SHARE = "fraction of the decrease in impurity"
+DECREASE = ("decrease in Gini impurity on new rows", "decrease in variance on new rows")
 INCREASE = ("increase of the misclassification rate", "increase of the squared error")
 
 
@@ -135,7 +135,7 @@ def importance(
 
 
 def _check(kind: str, rows: str, n_repeats: int, n_null: int) -> None:
-    """Refuse arguments that have no meaning."""
+    """Refuse invalid arguments."""
     if kind not in KINDS:
         raise ParameterError(f"kind={kind!r} is not allowed. Give {', '.join(map(repr, KINDS))}.")
     if rows not in KINDS[kind].rows:

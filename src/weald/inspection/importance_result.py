@@ -99,7 +99,7 @@ class Importance:
     def row(self, number: int) -> "Importance":
         """Return one row of a local importance as an importance."""
         if not self.is_local:
-            raise ParameterError(f'kind={self.kind!r} has no rows. Ask for kind="local".')
+            raise ParameterError(f'kind={self.kind!r} has no rows. Use kind="local".')
         error = None if self.std_error is None else self.std_error[number]
         return Importance(
             self.names, self.values[number], self.kind, self.unit, error, None, self.methods, self.warnings

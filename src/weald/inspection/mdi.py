@@ -10,7 +10,6 @@ training rows this is the variance that the split removes (summed over classes: 
 its mean is 0 for an unimportant feature. Here the mean of the root is subtracted from y, which changes nothing for
 training rows and makes the estimate less noisy. (Subtracting the mean of the node would be wrong: where chance has
 shifted that mean, new rows reverse it, and every split would seem to help.)
-that mean, new rows pull it back, and every cut would seem to help.)
 """
 
 import numpy as np
@@ -28,13 +27,13 @@ from weald.inspection.importance_result import Found
 from weald.inspection.significance import BETWEEN_ROWS, OVER_TREES, compare_rows, error_over_trees
 
 PERMUTED_TARGETS = (
-    "Altmann et al. (2010): the share of {n} forests, grown anew from targets that were permuted among rows, in which "
+    "Altmann et al. (2010): the fraction of {n} forests, grown from targets that were permuted among rows, in which "
     "the feature has at least this value; this forest counts as one of them"
 )
 
 
 def on_training_rows(question: ImportanceRequest) -> Found:
-    """Fraction of each group in the decrease of impurity; p-values by growing forests from permuted targets."""
+    """Fraction of the decrease in impurity due to each group; p-values by growing forests from permuted targets."""
     groups, forest = question.groups, question.training.forest
     by_tree = _in_groups(decreases_of_trees(forest), groups)
     values = _in_groups(mean_decrease(forest)[None], groups)[0]
@@ -73,7 +72,7 @@ def _null_decreases(question: ImportanceRequest) -> list[FloatArray]:
 
 
 def on_new_rows(question: ImportanceRequest) -> Found:
-    """Decrease of impurity of the splits on rows that are new to the tree."""
+    """Decrease in impurity of the splits on rows that are new to the tree."""
     training, groups = question.training, question.groups
     target, weight = training.reading.table.target, training.weight * weigh_classes(training)
     n_groups = len(groups.names)

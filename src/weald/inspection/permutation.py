@@ -1,4 +1,4 @@
-"""Permutation importance: the increase of the error when a feature's values are permuted among rows.
+"""Permutation importance: the increase in the error when a feature's values are permuted among rows.
 
     by_trees          Breiman's: each tree on its own out-of-bag rows, averaged over trees
     by_rows           the same, row by row: the importance of features for each prediction
@@ -69,12 +69,12 @@ def permute(question: ImportanceRequest, cells: Cells | None = None, *, squares:
 
 
 def by_trees(question: ImportanceRequest) -> Found:
-    """Mean increase of a tree's loss on the rows that are new to it."""
+    """Mean increase in a tree's loss on its out-of-bag rows."""
     return _summed_up(question, permute(question))
 
 
 def within_cells(question: ImportanceRequest) -> Found:
-    """Do the same, permuting only among rows with similar values of correlated features."""
+    """Like `by_trees`, but permuting only among rows with similar values of correlated features."""
     return _summed_up(question, permute(question, Cells(question.training, question.groups)))
 
 
@@ -90,7 +90,7 @@ def _summed_up(question: ImportanceRequest, found: Increases) -> Found:
 
 
 def by_rows(question: ImportanceRequest) -> Found:
-    """Mean increase of a row's loss over the trees to which it is new."""
+    """Mean increase in a row's loss over the trees whose bags lack it."""
     found = permute(question, squares=True)
     n = np.where(found.n_trees > 1, found.n_trees, np.nan)[:, None] * question.n_repeats
     variance = np.maximum(found.squares - n * found.by_row**2, 0.0) / (n - 1)
@@ -103,7 +103,7 @@ def by_rows(question: ImportanceRequest) -> Found:
 
 
 def by_forest(question: ImportanceRequest) -> Found:
-    """Mean increase of the forest's loss if all trees use the same permuted rows."""
+    """Mean increase in the forest's loss if all trees use the same permuted rows."""
     training, groups = question.training, question.groups
     X, order = training.reading.table.X, training.order()
     before = training.losses(training.averages(X))

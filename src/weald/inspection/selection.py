@@ -193,7 +193,7 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def _check(self) -> None:
-        """Refuse parameters that have no meaning."""
+        """Refuse invalid parameters."""
         if hasattr(self.forest, "prune_prototypes"):
             raise ParameterError(
                 "The features of a kernel forest are prototypes, not columns of X. Use its prune_prototypes instead."

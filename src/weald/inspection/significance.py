@@ -10,9 +10,9 @@ from scipy import stats
 
 from weald.data.types import FloatArray
 
-OVER_TREES = "over trees: spread of the trees' values, divided by the root of their number"
-OVER_ROWS = "over rows: spread of the rows' differences, divided by the root of their number"
-BETWEEN_ROWS = "one-sided t-test over rows: does a row, with the trees that have not seen it, lose more?"
+OVER_TREES = "over trees: standard deviation of the trees' values, divided by the square root of their number"
+OVER_ROWS = "over rows: standard deviation of the rows' differences, divided by the square root of their number"
+BETWEEN_ROWS = "one-sided t-test over rows: is the out-of-bag loss of a row larger without the feature?"
 
 
 def error_over_trees(by_tree: FloatArray) -> FloatArray:

@@ -46,14 +46,14 @@ def surface(
         several besides `n_estimators`).
     scoring : str, callable or None, default=None
         As in `weald.tune`: None is the error; otherwise `errors` are minus the score. It is called once for each
-        setting, which can take longer than all the rest.
+        setting, which can take most of the time.
     verbose : int, default=0
         1 shows progress.
 
     Returns
     -------
     weald.estimators.error_surface.ErrorSurface
-        `errors`, `standard_errors` and `leaves`, an axis for each parameter; `choose()` takes the best setting.
+        `errors`, `standard_errors` and `leaves`, with an axis for each parameter; `choose()` returns the best setting.
 
     Examples
     --------

@@ -6,7 +6,7 @@
 
 Stopping rules (see `weald.estimators.truncation`) need no forest of their own: one full forest is grown for each
 combination of the other parameters, and one pass over its out-of-bag paths compares all stopping rules together. The
-table is read and coded once. All forests grow from the same seed, so that they differ by their parameters alone.
+table is read and coded once. All forests grow from the same seed, so they differ only in their parameters.
 """
 
 import copy
@@ -129,10 +129,10 @@ def tune(
 
     All combinations of `max_depth`, `min_samples_split`, `min_impurity_decrease`, `max_leaf_nodes`, `ccp_alpha` and
     `n_estimators` are compared with one forest: see `forest.oob_.surface`. Of the other parameters, "one_by_one" goes
-    through them in the order of the grid, tries all values of one while the others stay, and keeps the best; it repeats
-    this until nothing changes. "grid" tries every combination. A setting wins by a lower error only: of equal ones the
-    first stays. As in `ErrorSurface.choose`, numbers of trees so low that rows cannot be scored, which more trees of
-    the same forest can, are in the path but do not win.
+    through them in the order of the grid, tries all values of one while the others are fixed, and keeps the best; it
+    repeats this until nothing changes. "grid" tries every combination. A setting is better only if its error is lower;
+    ties go to the first. As in `ErrorSurface.choose`, numbers of trees so low that rows cannot be scored, which more
+    trees of the same forest can, are in the path but are not chosen.
 
     Parameters
     ----------
@@ -158,9 +158,9 @@ def tune(
     Tuning
         `best_params`, `best_error` (with `scoring`: `best_score`), `best_estimator` (fitted with them), `n_forests`,
         `n_settings`, and `path`, all settings in the order tried; `table()` gives it as columns. The `interval` of a
-        setting is of its error on new rows. Settings whose intervals overlap widely are hardly different: of those
-        within one standard error (a quarter of the width) of the best you may prefer the simplest. The lowest of many
-        errors is optimistic: the more settings, the more so.
+        setting is of its error on new rows. Settings whose intervals overlap widely hardly differ: among those
+        within one standard error (a quarter of the width) of the best, prefer the simplest. The lowest of many errors
+        is optimistic, more so with more settings.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How sure a prediction is.
+"""Uncertainty of predictions.
 
 distribution    quantiles, cumulative probabilities and standard deviations of the target
 """

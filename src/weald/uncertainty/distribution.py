@@ -1,13 +1,13 @@
-"""The flow of predicted distributions: leaves of rows, the training targets in these leaves, and their weights.
+"""Predicted distributions: from the leaves of rows to the training targets in these leaves and their weights.
 
 predict_quantiles       quantiles of the target at rows
-predict_cdf             how likely the target is not above some values
+predict_cdf             probability that the target is at most some values
 predict_std             standard deviation of the target at rows
 predict_distribution    targets and weights at one row
-attach_targets          keep the targets of training data that is given again
+attach_targets          store the targets of the training data, which the caller passes again
 
-The weight of a training row is its share of the leaves that the row falls into, averaged over trees: with these
-weights, the mean of the training targets is the prediction (Meinshausen 2006).
+The weight of a training row is its fraction of the weight of the leaf, averaged over trees. With these weights, the
+mean of the training targets is the prediction (Meinshausen 2006).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from weald.estimators.tasks import TreeRegressor
 
 Regressor = TypeVar("Regressor", bound="TreeRegressor")
-BLOCK_BYTES = 2**26  # of leaves and answers that are held at a time
+BLOCK_BYTES = 2**26  # of leaves and results that are held at a time
 LARGE = 2.0**500  # squares of larger numbers overflow
 
 
 class Distribution(NamedTuple):
-    """The targets that training rows have, ascending, and their weights, which sum to 1."""
+    """Distinct targets of training rows, ascending, and their weights, which sum to 1."""
 
     values: FloatArray
     weights: FloatArray
@@ -104,7 +104,7 @@ def predict_distribution(model: "TreeRegressor", X: TableLike) -> Distribution:
 
 
 def attach_targets(model: Regressor, data: TrainingArguments) -> Regressor:
-    """Keep the targets of the training data; see `TreeRegressor.attach_targets`."""
+    """Store the targets of the training data; see `TreeRegressor.attach_targets`."""
     check_is_fitted(model)
     if is_multi_output(model):
         raise one_target_only(model.n_outputs_)
@@ -116,7 +116,7 @@ def attach_targets(model: Regressor, data: TrainingArguments) -> Regressor:
 
 
 def _targets_of(model: "TreeRegressor") -> LeafTargets:
-    """Return the targets that a model keeps, or say how to keep them."""
+    """Return the targets that a model keeps; if it has none, the error says how to keep them."""
     check_is_fitted(model)
     targets: LeafTargets | None = vars(model).get("leaf_targets_")
     if targets is None or targets.forest is not model.forest_:
@@ -144,7 +144,7 @@ def _for_blocks(
     width: int,
     answer: Callable[[Engine, LeafMembership, int], FloatArray],
 ) -> FloatArray:
-    """Answer for blocks of rows, one after the other (rows x width)."""
+    """Compute results for blocks of rows, one after the other (rows x width)."""
     engine, n_threads = open_engine(model.engine).local, count_threads(model.n_jobs)
     sharings = _sharings(model, X, _targets_of(model), engine, n_threads, width)
     found = [answer(engine, sharing, n_threads) for sharing in sharings]
@@ -165,7 +165,7 @@ def _sharings(
 
 
 def _cut(rows: Any, n_rows: int) -> Iterable[Array]:
-    """Cut rows into blocks."""
+    """Divide rows into blocks."""
     for block in rows.row_blocks() if isinstance(rows, RowBlocks) else (rows,):
         for begin in range(0, block.shape[0], n_rows):
             yield block[begin : begin + n_rows]
