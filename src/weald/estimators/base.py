@@ -506,7 +506,7 @@ class TreeModel(BaseEstimator):
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """Fraction of the decrease of impurity due to each feature, averaged over trees; the sum is 1.
+        """Fraction of the decrease in impurity due to each feature, averaged over trees; the sum is 1.
 
         It favors features with many distinct values, whether or not they help on new rows.
         """

@@ -215,7 +215,7 @@ class Tree:
         return self._forest.depth().astype(np.int64) + 1
 
     def compute_feature_importances(self, normalize: bool = True) -> FloatArray:
-        """Sum the decrease of impurity by feature; with `normalize`, divided by the total."""
+        """Sum the decrease in impurity by feature; with `normalize`, divided by the total."""
         split = ~self._is_leaf
         decrease = self._forest.decrease[split]
         total = np.bincount(self._forest.feature[split], weights=decrease, minlength=self.n_features).astype(np.float64)

@@ -18,7 +18,7 @@ def decreases_of_trees(forest: Forest) -> FloatArray:
 
 
 def mean_decrease(forest: Forest) -> FloatArray:
-    """Fraction of each feature in the decrease of impurity, averaged over trees; they add up to 1.
+    """Fraction of each feature in the decrease in impurity, averaged over trees; they add up to 1.
 
     A tree's decreases are added in node order and divided by their sum; trees are averaged in tree order. A tree
     without decreases (for example a single leaf) does not count; if there are no others, every importance is 0.

@@ -4,7 +4,7 @@
     unpack    head and arrays -> Forest, with every number checked before it is used (core/files/decode.cpp)
 
 Numbers that can be computed from others are left out: links from the leaf marks, sizes and weights of splits from the
-leaves, the decrease of impurity from the weights of the classes. If the computation is not exact, the difference is
+leaves, the decrease in impurity from the weights of the classes. If the computation is not exact, the difference is
 stored (`streams.py`), so nothing is lost. docs/model-files.md lists the arrays.
 """
 

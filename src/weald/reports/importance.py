@@ -57,7 +57,7 @@ def stored_importances(model: TreeModel) -> list[Importance]:
         "on new rows."
     )
     return [
-        Importance(names, model.feature_importances_, "mdi", "share of the decrease of impurity", warnings=(words,))
+        Importance(names, model.feature_importances_, "mdi", "fraction of the decrease in impurity", warnings=(words,))
     ]
 
 
