@@ -81,7 +81,7 @@ def test_rows_that_are_given_are_compared_too():
 
 def test_a_wrong_answer_is_found(monkeypatch):
     monkeypatch.setattr(c_code, "answer", lambda model, rows: answer(model, rows) + np.eye(len(rows), 2))
-    with pytest.raises(weald.ExportError, match="does not answer as weald does: 2 of 2000 probabilities"):
+    with pytest.raises(weald.ExportError, match="does not predict the same as weald: 2 of 2000 probabilities"):
         fitted("two classes").to_c()
 
 
@@ -113,5 +113,5 @@ def test_a_categorical_column_that_was_all_missing_is_compiled():
 def test_half_characters_are_refused():
     y = np.array(["\ud800", "b"] * 10, dtype=object)
     tree = weald.DecisionTreeClassifier().fit(np.arange(20.0).reshape(-1, 1), y)
-    with pytest.raises(weald.ExportError, match=r"'\\ud800' has half a character \(a surrogate\) at 0, which C"):
+    with pytest.raises(weald.ExportError, match=r"'\\ud800' contains half a character \(a surrogate\) at 0, which C"):
         tree.to_c()

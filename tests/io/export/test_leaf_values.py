@@ -21,7 +21,7 @@ def table():
 def test_several_targets_leave_one_after_the_other(way, table):
     X, Y = table
     model = weald.RandomForestClassifier(5, random_state=0).fit(X, Y)
-    asked = re.escape(f"this one has 2. Take one target after the other: model.of_target(0).{way}(...).")
+    asked = re.escape(f"this one has 2. Export the targets one by one: model.of_target(0).{way}(...).")
     with pytest.raises(weald.ExportError, match=asked):
         getattr(model, way)()
     for target in range(2):

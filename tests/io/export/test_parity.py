@@ -60,7 +60,7 @@ def test_a_report_says_what_was_found():
 
 
 @pytest.mark.parametrize(
-    ("theirs", "found"), [([[1.0], [3.0]], "by 1 at most"), ([[1.0], [np.nan]], "by inf"), ([[1.0]], "shape")]
+    ("theirs", "found"), [([[1.0], [3.0]], "by at most 1"), ([[1.0], [np.nan]], "by at most inf"), ([[1.0]], "shape")]
 )
 def test_a_wrong_answer_is_an_error(theirs, found):
     with pytest.raises(weald.ExportError, match=found):
@@ -85,4 +85,4 @@ def test_many_categories_that_are_cut_in_order_are_exported(tmp_path):
             assert getattr(forest, export)(tmp_path / name).parity.n_rows > 0
         again = weald.from_json(tmp_path / "a.json")
         assert np.array_equal(again.predict_proba(X), forest.predict_proba(X))
-    assert "labels of categories: rows hold their numbers" in model.to_sklearn().parity.lost
+    assert "labels of categories: rows have their numbers" in model.to_sklearn().parity.lost

@@ -50,7 +50,7 @@ def test_values_are_those_of_the_definition():
 @pytest.mark.parametrize("name", ["categories", "categories in regression"])
 def test_sets_of_categories_are_refused_by_name(name):
     assert has_sets(name)
-    with pytest.raises(weald.ExportError, match=r"column '(few|many|flag)' of X is divided into sets of categories"):
+    with pytest.raises(weald.ExportError, match=r"column '(few|many|flag)' of X is split into sets of categories"):
         fitted(name).to_shap()
 
 

@@ -66,7 +66,7 @@ def test_the_class_is_that_of_the_same_name_and_rows_of_float32_are_answered_ali
     assert type(export.model) is getattr(module, kind.__name__)
     assert export.parity.is_exact
     assert export.parity.n_rows == 2400
-    assert "changes its answer to 0 of the 400 rows of X" in str(export)
+    assert "changes its predictions for 0 of the 400 rows of X" in str(export)
     assert np.array_equal(export.model.predict(X), model.predict(X))
     assert np.array_equal(export.model.apply(X), model.apply(X))
     assert (export.model.decision_path(X)[0] != model.decision_path(X)[0]).sum() == 0
@@ -77,7 +77,7 @@ def test_doubles_between_neighbors_of_float32_are_counted():
     model = weald.DecisionTreeRegressor().fit(X, [1.0, 2.0, 3.0])
     export = model.to_sklearn(X=X)
     assert export.parity.is_exact
-    assert "changes its answer to 1 of the 3 rows of X" in str(export)
+    assert "changes its predictions for 1 of the 3 rows of X" in str(export)
     assert (export.model.predict(X) != model.predict(X)).sum() == 1
 
 
@@ -89,7 +89,7 @@ def test_a_model_that_would_answer_otherwise_is_found(monkeypatch):
     from sklearn.ensemble import RandomForestRegressor
 
     monkeypatch.setattr(RandomForestRegressor, "predict", lambda _, X: np.zeros(len(X)))
-    with pytest.raises(weald.ExportError, match="does not answer as weald does"):
+    with pytest.raises(weald.ExportError, match="does not predict the same as weald"):
         fitted("regression").to_sklearn()
 
 
@@ -159,11 +159,11 @@ def test_a_set_that_holds_true_changes_sides():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: fitted("categories"), r"column '(few|many)' of X is divided into sets of categories.*OneHotEncoder"),
-        (lambda: fitted("hard votes"), r'voting="hard" counts.*set_params\(voting="soft"\)'),
-        (lambda: fitted("votes of different weight"), "weights of their own"),
+        (lambda: fitted("categories"), r"column '(few|many)' of X is split into sets of categories.*OneHotEncoder"),
+        (lambda: fitted("hard votes"), r'voting="hard" gives.*set_params\(voting="soft"\)'),
+        (lambda: fitted("votes of different weight"), "different weights"),
         (lambda: weald.KernelForestRegressor(3).fit([[1.0], [2.0], [3.0]], [1.0, 2.0, 3.0]), r"plain_forest\(\)"),
-        (lambda: weald.RandomForestRegressor(3).fit([[1.0], [2.0]], [1e308, 1.5e308]), "leave the range of doubles"),
+        (lambda: weald.RandomForestRegressor(3).fit([[1.0], [2.0]], [1e308, 1.5e308]), "exceed the range of doubles"),
         (weald.DecisionTreeClassifier, "not fitted"),
     ],
     ids=["categories", "hard votes", "weighted votes", "kernels", "overflow", "not fitted"],
@@ -231,7 +231,7 @@ def test_misclassification_is_written_as_gini_and_said():
     export = weald.DecisionTreeClassifier(criterion="misclassification", max_depth=3).fit(X, y).to_sklearn()
     assert export.parity.is_exact
     assert export.model.criterion == "gini"
-    assert "the criterion misclassification: impurities are Gini's" in export.parity.lost
+    assert "the criterion misclassification: impurities are Gini impurities" in export.parity.lost
 
 
 def test_out_of_bag_results_come_along():
@@ -255,7 +255,7 @@ def test_a_bag_that_scikit_learn_would_draw_is_an_error_not_another_bag():
 def test_ordered_categories_are_cut_like_numbers():
     frame, signal = make_frame()
     model = weald.RandomForestRegressor(4, random_state=0).fit(frame[["number", "grade"]], signal)
-    assert "labels of categories: rows hold their numbers" in model.to_sklearn().parity.lost
+    assert "labels of categories: rows have their numbers" in model.to_sklearn().parity.lost
     assert has_sets("categories")
 
 

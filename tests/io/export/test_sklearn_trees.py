@@ -126,10 +126,10 @@ def test_a_criterion_that_weald_lacks_is_named():
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (ensemble.GradientBoostingClassifier(), "does not know a GradientBoostingClassifier"),
+        (ensemble.GradientBoostingClassifier(), "does not support GradientBoostingClassifier"),
         (RandomForestClassifier(), "not fitted"),
         (RandomForestRegressor(2).fit([[1.0], [2.0]], [[1.0, 2.0], [3.0, 4.0]]), "one target.*has 2"),
-        (42, "does not know a int"),
+        (42, "does not support int"),
     ],
     ids=["another kind", "not fitted", "two targets", "no model"],
 )
@@ -144,5 +144,5 @@ def test_a_model_that_predicts_otherwise_is_found():
             return 1 - super().predict(X)
 
     _, theirs = fit(Other(3, random_state=0))
-    with pytest.raises(weald.ExportError, match="does not answer as weald does"):
+    with pytest.raises(weald.ExportError, match="does not predict the same as weald"):
         weald.from_sklearn(theirs)

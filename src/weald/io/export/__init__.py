@@ -1,12 +1,12 @@
 """Exports to other programs, and imports from them.
 
 leaf_values      what each leaf adds to a prediction
-parity           whether another program predicts the same
+parity           comparison of predictions with those of another program
 packages         optional packages that exports need
 c_code           one file of C
 onnx_graph       an ONNX model
 treelite_model   a treelite model
-shap_trees       the dictionary that shap.TreeExplainer takes
-sklearn_trees    forests that scikit-learn grew
-sklearn_models   scikit-learn's own fitted trees and forests
+shap_trees       the dictionary for shap.TreeExplainer
+sklearn_trees    imports fitted trees and forests of scikit-learn
+sklearn_models   exports to fitted trees and forests of scikit-learn
 """

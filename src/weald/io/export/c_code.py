@@ -1,11 +1,11 @@
 """A forest as one file of C99, without dependencies.
 
     write_c         fitted model -> text of the file, checked by compiling and running it
-    C_PARTS         what stands in the file besides tables
+    C_PARTS         the parts of the file besides the tables
 
-The file is tables and a short walk over them, so it compiles in time proportional to its size. Only splits are nodes
-there, of 12 bytes: what is asked, and what stands left and right, a node or an answer. Questions that are alike are
-kept once, and so are the answers of pure leaves. Sums run in tree order, in double: weald's results, bit for bit.
+The file has tables and a short function that walks over them, so its compile time is proportional to its size. Only
+splits are nodes, of 12 bytes: a condition, and left and right a node or a leaf value. Equal conditions are stored once,
+and so are the values of equal pure leaves. Sums run in tree order, in double: weald's results, bit for bit.
 """
 
 import ctypes
@@ -56,7 +56,7 @@ HEAD = """\
 #include <string.h>
 
 #ifdef __FAST_MATH__
-#error "compile this file without -ffast-math: it must know what a missing value is"
+#error "compile this file without -ffast-math: it needs NaN for missing values"
 #endif
 #if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 1
 #error "doubles must be computed as doubles: on 32-bit x86, compile with -msse2 -mfpmath=sse"
@@ -70,14 +70,14 @@ enum {{ {name}_n_features = {n_features}, {name}_n_classes = {n_classes}, {name}
 """
 
 WALK = """
-/* What is asked: x[feature] <= threshold? Flags: {missing_left} missing values go left, {categorical} threshold is the
+/* Conditions: x[feature] <= threshold? Flags: {missing_left} missing values go left, {categorical} threshold is the
  * number of a set of categories, {others_left} categories that are not in the set go left. */
 static const struct {{ double threshold; uint32_t feature; uint32_t flags; }} {name}_questions[] = {{
 {questions}
 }};
 {sets}
-/* Three numbers a node: its question, what stands left, what stands right. Below {n_splits} this is a node, else it is
- * {n_splits} + an answer. */
+/* Three numbers per node: its condition, left, right. Left and right below {n_splits} are nodes, otherwise
+ * {n_splits} + a leaf value. */
 static const uint32_t {name}_nodes[] = {{
 {nodes}
 }};
@@ -93,7 +93,7 @@ static int {name}_goes_left(uint32_t question, const double *x)
     return value <= {name}_questions[question].threshold;
 }}
 
-/* The answer of a tree. */
+/* The leaf value of a tree. */
 static uint32_t {name}_walk(uint32_t root, const double *x)
 {{
     uint32_t at = root;
@@ -135,7 +135,7 @@ BY_SET = """
     }}"""
 
 CLASSIFIER = """
-/* Answer i adds {name}_amount[j] to class {name}_class[j], for j from {name}_answers[i] up to {name}_answers[i + 1]. */
+/* Value i adds {name}_amount[j] to class {name}_class[j], for j from {name}_answers[i] up to {name}_answers[i + 1]. */
 static const uint32_t {name}_answers[] = {{
 {starts}
 }};
@@ -146,29 +146,29 @@ static const double {name}_amount[] = {{
 {amounts}
 }};
 
-/* Shares of the classes, which add up to 1. */
-void {name}_predict_proba(const double *x, double *shares)
+/* Class probabilities, which sum to 1. */
+void {name}_predict_proba(const double *x, double *probabilities)
 {{
     int t, k;
-    for (k = 0; k < {name}_n_classes; ++k) shares[k] = 0.0;
+    for (k = 0; k < {name}_n_classes; ++k) probabilities[k] = 0.0;
     for (t = 0; t < {name}_n_trees; ++t) {{
         const uint32_t answer = {name}_walk({name}_roots[t], x);
         uint32_t j;
         for (j = {name}_answers[answer]; j < {name}_answers[answer + 1]; ++j) {{
-            shares[{name}_class[j]] += {name}_amount[j];
+            probabilities[{name}_class[j]] += {name}_amount[j];
         }}
     }}
-    for (k = 0; k < {name}_n_classes; ++k) shares[k] /= {divisor};
+    for (k = 0; k < {name}_n_classes; ++k) probabilities[k] /= {divisor};
 }}
 
-/* The number of the class with the greatest share, ties to the first. */
+/* The number of the most probable class, ties to the first. */
 int {name}_predict(const double *x)
 {{
-    double shares[{name}_n_classes];
+    double probabilities[{name}_n_classes];
     int k, best = 0;
-    {name}_predict_proba(x, shares);
+    {name}_predict_proba(x, probabilities);
     for (k = 1; k < {name}_n_classes; ++k) {{
-        if (shares[k] > shares[best]) best = k;
+        if (probabilities[k] > probabilities[best]) best = k;
     }}
     return best;
 }}
@@ -196,11 +196,13 @@ TAIL = """
 
 
 def write_c(model: "TreeModel", path: PathLike | None, name: str, X: TableLike, *, check: bool) -> Export:
-    """Write a model as C; with `check`, compile it and compare what it says."""
+    """Write a model as C; with `check`, compile it and compare its predictions."""
     forest = require_exportable(model, "to_c")
     _check_name(name)
     if forest.n_nodes >= MOST_NODES:
-        raise ExportError(f"to_c takes forests of up to {MOST_NODES} nodes, and this one has {forest.n_nodes}.")
+        raise ExportError(
+            f"to_c supports forests of up to {MOST_NODES} nodes; this one has {forest.n_nodes}. Take fewer trees."
+        )
     refuse_overflow(forest)
     text = _text_of(model, forest, name)
     parity = _compare(model, text, name, X) if check else not_compared(*LOST)
@@ -244,7 +246,7 @@ def _head(model: "TreeModel", forest: Forest, name: str) -> str:
 
     signatures = {
         f"double {name}_predict(const double *x)": "the mean",
-        f"void {name}_predict_proba(const double *x, double *shares)": f"{forest.n_classes} shares",
+        f"void {name}_predict_proba(const double *x, double *probabilities)": f"{forest.n_classes} values",
         f"int {name}_predict(const double *x)": f"number of the class, in {name}_classes",
         f"double {name}_category(int feature, const char *label)": "number of a category, or NAN",
     }
@@ -266,14 +268,14 @@ def _head(model: "TreeModel", forest: Forest, name: str) -> str:
 
 
 def _label_tables(model: "TreeModel", name: str) -> str:
-    """Names of the features, labels of the classes and of the categories."""
+    """Return the names of the features, and the labels of classes and categories."""
     names = model.schema_.names or [f"x{f}" for f in range(model.n_features_in_)]
     parts = [f"\nconst char *const {name}_features[] = {{\n{_lines(map(_string, names))}\n}};\n"]
     if model.forest_.task is Task.CLASSIFICATION:
         classes = _lines(map(_string, model.classes_.tolist()))
         parts.append(f"\nconst char *const {name}_classes[] = {{\n{classes}\n}};\n")
     tables = [(f, c.labels.tolist()) for f, c in enumerate(model.schema_.categories) if c is not None]
-    for f, labels in tables:  # C has no empty arrays: a column that was all missing gets one label that n = 0 hides
+    for f, labels in tables:  # C has no empty arrays: a column without values gets one label that n = 0 hides
         lines = _lines(map(_string, labels or [""]))
         parts.append(f"\nstatic const char *const {name}_labels_{f}[] = {{\n{lines}\n}};\n")
     if tables:
@@ -290,12 +292,12 @@ def _label_tables(model: "TreeModel", name: str) -> str:
 
 
 def _walk(forest: Forest, answers: LeafValues, name: str) -> str:
-    """Questions, sets, nodes, and the walk over them."""
+    """Return the tables of conditions, sets and nodes, and the function that walks over them."""
     is_split = forest.feature >= 0
     n_splits = int(is_split.sum())
     n_places = max(1, n_splits)  # C has no empty tables: a forest of leaves has one node, which no root leads to
     asked, questions = _distinct_questions(forest, is_split)
-    # What stands at each place: the number of a split among splits, or behind all splits that of an answer.
+    # Each node's number: that of a split among the splits, or the number of splits plus that of a leaf value.
     at = np.empty(forest.n_nodes, dtype=np.int64)
     at[is_split] = np.arange(n_splits)
     at[~is_split] = n_places + answers.number
@@ -323,9 +325,9 @@ def _sets(forest: Forest, name: str) -> str:
 
 
 def _distinct_questions(forest: Forest, is_split: BoolArray) -> tuple[IntArray, list[str]]:
-    """Write each question down once: its number at every split, and the questions."""
+    """Store equal conditions once: the condition number of every split, and the conditions."""
     feature, flags = forest.feature[is_split], forest.flags[is_split]
-    threshold = forest.threshold[is_split] + 0.0  # -0.0 cuts like 0.0
+    threshold = forest.threshold[is_split] + 0.0  # -0.0 splits like 0.0
     order = np.lexsort([flags, threshold, feature])
     columns = [array[order] for array in (threshold, feature, flags)]
     is_new = np.ones(len(order), dtype=bool)
@@ -344,14 +346,14 @@ def _double(value: float) -> str:
 
 
 def _string(label: object) -> str:
-    """Write text as C does, in ASCII: bytes of UTF-8 beyond it as octal numbers."""
+    """Write text as a C string in ASCII; other bytes of its UTF-8 as octal numbers."""
     plain = set(range(32, 127)) - set(b'"\\?')  # two question marks may begin a trigraph
     written = (chr(byte) if byte in plain else f"\\{byte:03o}" for byte in utf8(str(label), "C"))
     return f'"{"".join(written)}"'
 
 
 def _lines(entries: Iterable[str], width: int = 8) -> str:
-    """Write entries several to a line."""
+    """Write several entries per line."""
     listed = list(entries)
     return ",\n".join(",".join(listed[i : i + width]) for i in range(0, len(listed), width))
 
@@ -360,7 +362,7 @@ def _lines(entries: Iterable[str], width: int = 8) -> str:
 
 
 def _compare(model: "TreeModel", text: str, name: str, X: TableLike) -> Parity:
-    """Compile the file and let it predict rows at the edges of leaves."""
+    """Compile the file and predict rows at the edges of leaves with it."""
     compiler = find_compiler()
     rows = rows_to_compare(model, X)
     with tempfile.TemporaryDirectory() as folder:
@@ -372,7 +374,7 @@ def _compare(model: "TreeModel", text: str, name: str, X: TableLike) -> Parity:
 
 
 def find_compiler() -> list[str]:
-    """Find a C compiler: what the variable CC says, or the first of the usual ones."""
+    """Find a C compiler: the variable CC, or the first of the usual ones."""
     given = shlex.split(os.environ.get("CC", ""))
     for words in [given] if given else [[name] for name in COMPILERS]:
         found = shutil.which(words[0])
@@ -380,21 +382,21 @@ def find_compiler() -> list[str]:
             return [found, *words[1:]]
     raise ExportError(
         f"to_c compiles the file to compare it with the model, but found no C compiler ({', '.join(COMPILERS)}, or "
-        "what the variable CC says). Install one, or set check=False to write the file unchecked."
+        "the variable CC). Install one, or set check=False to write the file unchecked."
     )
 
 
 def compile_c(compiler: list[str], source: Path, library: Path) -> None:
-    """Compile a file as a shared library, as strictly as C99 has it."""
+    """Compile a file as a shared library, in strict C99."""
     options = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared"]
     command = [*compiler, *options, "-o", str(library), str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  (the user's compiler)
     if done.returncode:
-        raise ExportError(f"The C compiler refuses the file: {done.stderr.strip()[:500]}")
+        raise ExportError(f"The C compiler reports an error: {done.stderr.strip()[:500]}")
 
 
 def run_c(library: Path, name: str, rows: FloatArray, n_classes: int) -> FloatArray:
-    """Let a compiled file predict rows."""
+    """Predict rows with a compiled file."""
     loaded = ctypes.CDLL(str(library))
     doubles = ctypes.POINTER(ctypes.c_double)
     x = np.ascontiguousarray(rows)

@@ -1,10 +1,10 @@
 """What each leaf adds to a prediction: voting, tree weights and leaves with value bounds are resolved here once.
 
-A program that adds up the answers of a row's leaves in tree order, in double, and divides by `divisor` predicts the
-same bits as weald.
+A program that sums the values of a row's leaves in tree order, in double, and divides by `divisor` predicts the same
+bits as weald.
 
-    LeafValues       numbers of answers by leaf, and what each answer adds to which class
-    answers_of    make them from a fitted model
+    LeafValues    the number of each leaf's value, and what each value adds to which class
+    answers_of    computes them from a fitted model
 """
 
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LeafValues:
-    """Answer i adds amount[start[i]:start[i + 1]] to the classes which[start[i]:start[i + 1]], ascending.
+    """Leaf value i adds amount[start[i]:start[i + 1]] to the classes which[start[i]:start[i + 1]], ascending.
 
-    A number is an answer about class 0, the only one.
+    In regression, all values belong to class 0.
     """
 
-    number: IntArray  # by leaf, in the order of nodes: which answer it gives
+    number: IntArray  # by leaf, in node order: the number of its value
     start: IntArray
     which: IntArray
     amount: FloatArray
@@ -39,18 +39,18 @@ class LeafValues:
 
     @property
     def n_answers(self) -> int:
-        """Number of different answers."""
+        """Number of distinct leaf values."""
         return len(self.start) - 1
 
     def dense(self) -> FloatArray:
-        """Write all answers out (answers x classes)."""
+        """Return all leaf values as an array (values x classes)."""
         table = np.zeros((self.n_answers, self.width))
         table[np.repeat(np.arange(self.n_answers), np.diff(self.start)), self.which] = self.amount
         return table
 
 
 def answers_of(model: "TreeModel") -> LeafValues:
-    """Find out what the leaves of a fitted model say."""
+    """Compute the leaf values of a fitted model."""
     forest = model.forest_.voters()
     if forest.task is Task.REGRESSION:
         return _numbers(forest)
@@ -61,7 +61,7 @@ def answers_of(model: "TreeModel") -> LeafValues:
     if votes_are_hard(model):
         start, which, amount = _winners(start, which, amount)
     if len(forest.tree_weight):
-        n_leaves = (np.diff(forest.tree_start) + 1) // 2  # of each tree: one more than it has splits
+        n_leaves = (np.diff(forest.tree_start) + 1) // 2  # of each tree: one more than its splits
         amount = np.repeat(np.repeat(forest.tree_weight, n_leaves), np.diff(start)) * amount
     return _shared(start, which, amount, forest.n_classes, forest.vote_total)
 
@@ -72,14 +72,14 @@ def votes_are_hard(model: "TreeModel") -> bool:
 
 
 def _numbers(forest: Forest) -> LeafValues:
-    """Let leaves of the same mean share an answer."""
+    """Merge leaves of the same mean."""
     distinct, number = np.unique(forest.value[forest.feature < 0], return_inverse=True)
     start = np.arange(len(distinct) + 1)
     return LeafValues(number, start, np.zeros(len(distinct), dtype=np.int32), distinct, 1, forest.vote_total)
 
 
 def _bound(forest: Forest) -> tuple[IntArray, IntArray, FloatArray]:
-    """Write down both shares of leaves whose value is the share of the second class."""
+    """Return both probabilities of leaves that store the probability of the second class."""
     second = forest.value[forest.feature < 0]
     amount = np.column_stack([1.0 - second, second]).ravel()
     return np.arange(0, len(amount) + 1, 2), np.tile(np.array([0, 1], dtype=np.int32), len(second)), amount
@@ -93,7 +93,7 @@ def _shares(forest: Forest) -> FloatArray:
 
 
 def _winners(start: IntArray, which: IntArray, amount: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
-    """Give one vote to the commonest class of each leaf, ties to the first."""
+    """Give one vote to the most common class of each leaf, ties to the first."""
     length = np.diff(start)
     is_most = amount == np.repeat(np.maximum.reduceat(amount, start[:-1]), length)
     place = np.where(is_most, np.arange(len(amount)), len(amount))
@@ -102,7 +102,7 @@ def _winners(start: IntArray, which: IntArray, amount: FloatArray) -> tuple[IntA
 
 
 def _shared(start: IntArray, which: IntArray, amount: FloatArray, n_classes: int, divisor: float) -> LeafValues:
-    """Let pure leaves that say the same share an answer; they are most of the leaves of a grown forest."""
+    """Merge pure leaves of the same class, which are most leaves of a fully grown forest."""
     is_pure = np.diff(start) == 1
     pure = np.column_stack([which[start[:-1][is_pure]], amount[start[:-1][is_pure]]])
     distinct, number_of_pure = np.unique(pure, axis=0, return_inverse=True)
@@ -122,32 +122,32 @@ def _shared(start: IntArray, which: IntArray, amount: FloatArray, n_classes: int
 
 
 def require_exportable(model: "TreeModel", export: str) -> Forest:
-    """Give the trees that have a vote. Refuse models that are not fitted, or that are more than one forest."""
+    """Return the trees that vote. Refuse models that are not fitted, or that are more than one forest."""
     check_is_fitted(model)
     if model.n_outputs_ != 1:
         raise ExportError(
-            f"{export} takes models of one target, and this one has {model.n_outputs_}. Take one target after the "
-            f"other: model.of_target(0).{export}(...)."
+            f"{export} supports models of one target, but this one has {model.n_outputs_}. Export the targets one by "
+            f"one: model.of_target(0).{export}(...)."
         )
     model.forest_.require_votes()
     return model.forest_.voters()
 
 
 def refuse_overflow(forest: Forest) -> None:
-    """Sums of huge numbers need a scale of their own, which other programs do not have."""
+    """Refuse forests whose sums overflow: weald scales such sums, other programs do not."""
     if forest.task is Task.REGRESSION and np.abs(forest.value).max() > np.finfo(np.float64).max / forest.n_trees:
         raise ExportError(
-            "The sum over trees may leave the range of doubles: weald adds such numbers up on another scale, other "
-            "programs do not. Fit the model to a smaller target, for example y / 2**64."
+            "The sum over trees may exceed the range of doubles: weald scales such sums, other programs do not. Scale "
+            "the target down before the fit, for example y / 2**64."
         )
 
 
 def utf8(text: str, program: str) -> bytes:
-    """Write text as other programs read it; half a character (a surrogate) is none to them."""
+    """Encode text as UTF-8; half a character (a surrogate) cannot be encoded."""
     try:
         return text.encode()
     except UnicodeEncodeError as error:
         raise ExportError(
-            f"{text!r} has half a character (a surrogate) at {error.start}, which {program} cannot hold. Replace it in "
-            "the names and labels of the table, and fit again."
+            f"{text!r} contains half a character (a surrogate) at {error.start}, which {program} does not support. "
+            "Replace it in the names and labels of the table, and fit again."
         ) from None

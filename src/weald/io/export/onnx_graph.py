@@ -3,13 +3,13 @@
     write_onnx    fitted model -> bytes of the file, checked by onnxruntime
 
 The operator is TreeEnsemble (ai.onnx.ml 5), whose thresholds and results are doubles; the older TreeEnsembleClassifier
-answers in single precision. It adds leaves up in an order of its own, so each tree is given a target of its own, and
+answers in single precision. It sums leaves in an order of its own, so each tree is a target of its own, and
 the sum over trees is a CumSum, which runs in tree order:
 
-    X -> TreeEnsemble -> number of an answer by tree -> Gather -> shares by tree -> CumSum, the last -> Div
+    X -> TreeEnsemble -> number of a leaf value by tree -> Gather -> values by tree -> CumSum, the last -> Div
                                                                                                      -> ArgMax, Gather
 
-For regression the trees say their means at once. Categories are numbers, and a set of them is BRANCH_MEMBER. With an
+In regression, the leaves hold the means. Categories are numbers, and a set of them is BRANCH_MEMBER. With an
 input for each column, labels become numbers first (LabelEncoder), and columns become X (Concat).
 """
 
@@ -37,7 +37,7 @@ Described: TypeAlias = tuple[str, Native, Sequence[str | int]]  # an input or ou
 OPSETS = {"": 18, "ai.onnx.ml": 5}
 IR_VERSION = 10
 LEQ, MEMBER = 0, 6  # modes of nodes
-MOST_BYTES = 2**31 - 2**20  # what a file of protocol buffers may hold
+MOST_BYTES = 2**31 - 2**20  # maximum size of a protocol-buffer file
 LOST = ("how the model was fitted", "statistics of nodes: sizes, impurities, decreases")
 
 
@@ -48,8 +48,8 @@ def write_onnx(model: "TreeModel", path: PathLike | None, X: TableLike, *, colum
     graph = _graph_of(model, forest, columns=columns)
     if graph.ByteSize() > MOST_BYTES:
         raise ExportError(
-            f"The model would take {graph.ByteSize()} bytes, and ONNX files end at 2 GiB. Take fewer trees, for "
-            "example model[:50], or write it as C."
+            f"The model would take {graph.ByteSize()} bytes, but ONNX files are limited to 2 GiB. Take fewer trees, "
+            "for example model[:50], or export it as C."
         )
     written = graph.SerializeToString()
     lost = (*LOST, *_lost_labels(model))
@@ -63,7 +63,7 @@ def write_onnx(model: "TreeModel", path: PathLike | None, X: TableLike, *, colum
 
 
 def _graph_of(model: "TreeModel", forest: Forest, *, columns: bool) -> Native:
-    """Put the nodes together."""
+    """Build the graph."""
     onnx = require("onnx", "to_onnx")
     from weald import __version__
 
@@ -90,7 +90,7 @@ def _graph_of(model: "TreeModel", forest: Forest, *, columns: bool) -> Native:
 
 
 def _columns(onnx: Native, model: "TreeModel") -> tuple[list[Described], list[Native]]:
-    """Take each column by itself: inputs, and the nodes that make X of them. Unknown labels are missing values."""
+    """Return one input per column, and the nodes that convert them to X. Unknown labels are missing values."""
     make, array = onnx.helper, onnx.numpy_helper.from_array
     inputs: list[Described] = []
     nodes, parts = [], []
@@ -115,7 +115,7 @@ def _columns(onnx: Native, model: "TreeModel") -> tuple[list[Described], list[Na
 
 
 def column_names(model: "TreeModel") -> list[str]:
-    """Names of the inputs where each column is one."""
+    """Return the names of the inputs, one per column."""
     names = list(model.schema_.names or (f"x{f}" for f in range(model.n_features_in_)))
     for name in names:
         utf8(name, "ONNX")
@@ -123,7 +123,7 @@ def column_names(model: "TreeModel") -> list[str]:
 
 
 def label_keys(labels: Array) -> Array:
-    """Write the labels of a column as text, or if all are numbers or truth values as doubles."""
+    """Convert the labels of a column to text, or to doubles if all are numbers or booleans."""
     listed = labels.tolist()
     if all(isinstance(label, int | float) for label in listed):
         return np.array(listed, dtype=np.float64)
@@ -131,10 +131,10 @@ def label_keys(labels: Array) -> Array:
 
 
 def _check_names(columns: list[str], own: set[str]) -> None:
-    """Refuse names of columns that ONNX cannot hold, or that the model needs for values of its own."""
+    """Refuse column names that ONNX does not support, or that the model itself uses."""
     for name in columns:
         if name == "" or name in own:
-            why = "which ONNX reads as no input" if name == "" else "a name that the ONNX model needs itself"
+            why = "which ONNX does not support" if name == "" else "a name that the ONNX model uses itself"
             raise ExportError(
                 f"A column of X is called {name!r}, {why}. Rename the column and fit again, or set columns=False."
             )
@@ -143,7 +143,7 @@ def _check_names(columns: list[str], own: set[str]) -> None:
 def _sums(
     onnx: Native, model: "TreeModel", forest: Forest, answers: LeafValues
 ) -> tuple[list[Native], list[Described], dict[str, Array]]:
-    """Add up in tree order what the trees say: nodes, outputs, and the constants that they need."""
+    """Sum the predictions of the trees in tree order: nodes, outputs and constants."""
     make, double = onnx.helper.make_node, onnx.TensorProto.DOUBLE
     by_tree = "/shares" if forest.task is Task.CLASSIFICATION else "/leaves"
     constants = {"/tree axis": np.array(1), "/last tree": np.array(forest.n_trees - 1)}
@@ -175,15 +175,15 @@ def _sums(
 
 
 def _tree_ensemble(onnx: Native, forest: Forest, answers: LeafValues) -> Native:
-    """Write the trees. Only splits are nodes; tree t adds to target t what its leaf says."""
+    """Write the trees. Only splits are nodes; tree t adds its leaf's value to target t."""
     is_split = forest.feature >= 0
     tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.tree_start))
     said = answers.number.astype(np.float64) if forest.task is Task.CLASSIFICATION else answers.amount[answers.number]
-    # What stands at each place: a split by its number among splits, a leaf by its number among leaves.
+    # Each node's number: that of a split among the splits, that of a leaf among the leaves.
     at = np.where(is_split, np.cumsum(is_split), np.cumsum(~is_split)) - 1
     split = np.flatnonzero(is_split)
     left, right = split + 1, forest.tree_start[tree[split]] + forest.right[split]
-    # True leads left, except where the categories of a set go right.
+    # True leads left, except for sets whose categories go right.
     is_set = forest.flags[split] & CATEGORICAL != 0
     is_turned = is_set & (forest.flags[split] & OTHERS_LEFT != 0)
     true, false = np.where(is_turned, right, left), np.where(is_turned, left, right)
@@ -197,7 +197,7 @@ def _tree_ensemble(onnx: Native, forest: Forest, answers: LeafValues) -> Native:
         "nodes_missing_value_tracks_true": (forest.flags[split] & MISSING_LEFT != 0) != is_turned,
     }
     roots = forest.tree_start[:-1]
-    lonely = roots[~is_split[roots]]  # a tree that is a leaf is a node that leads there, whatever is asked
+    lonely = roots[~is_split[roots]]  # a tree without splits is a node whose branches both lead to its leaf
     ends = {"nodes_truenodeids": at[lonely], "nodes_falsenodeids": at[lonely]}
     leads = {"nodes_trueleafs": 1, "nodes_falseleafs": 1}
     more = {name: ends.get(name, np.full(len(lonely), leads.get(name, 0))) for name in columns}
@@ -225,9 +225,9 @@ def _tree_ensemble(onnx: Native, forest: Forest, answers: LeafValues) -> Native:
 def _questions(
     forest: Forest, split: IntArray, is_set: BoolArray
 ) -> tuple[npt.NDArray[np.uint8], FloatArray, FloatArray]:
-    """Modes and thresholds of splits, and the members of sets, each set closed by NaN.
+    """Return modes and thresholds of splits, and the members of sets, each set closed by NaN.
 
-    A set without members divides present values from missing ones; ONNX asks for it by a threshold: nothing is at most
+    A set without members separates present values from missing ones. In ONNX it is a threshold: no value is at most
     minus infinity.
     """
     length = np.diff(forest.category_start)
@@ -240,7 +240,7 @@ def _questions(
 
 
 def label_tensor(classes: Array) -> Array:
-    """Write labels as ONNX can hold them: truth values, whole numbers, doubles or text."""
+    """Convert labels to types that ONNX supports: booleans, integers, doubles or text."""
     kind = classes.dtype.kind
     if kind == "b":
         return classes
@@ -252,7 +252,7 @@ def label_tensor(classes: Array) -> Array:
 
 
 def _texts(labels: list[Label]) -> Array:
-    """Write labels as text."""
+    """Convert labels to text."""
     texts = [str(label) for label in labels]
     for text in texts:
         utf8(text, "ONNX")
@@ -260,7 +260,7 @@ def _texts(labels: list[Label]) -> Array:
 
 
 def _lost_labels(model: "TreeModel") -> list[str]:
-    """Say which labels are not what they were."""
+    """Describe the labels that change."""
     if model.forest_.task is Task.REGRESSION or model.classes_.dtype.kind in "biufU":
         return []
     return (
@@ -269,7 +269,7 @@ def _lost_labels(model: "TreeModel") -> list[str]:
 
 
 def _properties(model: "TreeModel") -> dict[str, str]:
-    """What a reader of the file may want to know: names, and the labels of categories by their numbers."""
+    """Return metadata for readers of the file: names, and the labels of categories by number."""
     schema = model.schema_
     known: dict[str, str] = {"fingerprint": model.forest_.fingerprint()}
     if schema.names is not None:
@@ -283,7 +283,7 @@ def _properties(model: "TreeModel") -> dict[str, str]:
 
 
 def _compare(model: "TreeModel", written: bytes, X: TableLike, lost: tuple[str, ...], *, columns: bool) -> Parity:
-    """Let onnxruntime predict rows at the edges of leaves."""
+    """Predict rows at the edges of leaves with onnxruntime."""
     onnxruntime = require("onnxruntime", "to_onnx", "or set check=False to write the file unchecked")
     rows, forest = rows_to_compare(model, X), model.forest_
     if columns:
@@ -296,12 +296,12 @@ def _compare(model: "TreeModel", written: bytes, X: TableLike, lost: tuple[str, 
         return compare(consumer, "predictions", ours, found[0], 0.0, *lost)
     labels = label_tensor(model.classes_)[ours.argmax(axis=1)]
     if labels.tolist() != found[0].tolist():
-        raise ExportError(f"{consumer} does not choose the classes that weald does. Try another version of it.")
+        raise ExportError(f"{consumer} does not predict weald's classes. Do not use this export; try another version.")
     return compare(consumer, "probabilities", ours, found[1], 0.0, *lost)
 
 
 def _only_labels(model: "TreeModel", rows: FloatArray) -> FloatArray:
-    """Let what lies between the numbers of ordered categories be missing: it has no label."""
+    """Replace values between the numbers of ordered categories by missing ones: they have no label."""
     for f, categories in enumerate(model.schema_.categories):
         if categories is not None:
             rows[~np.isin(rows[:, f], np.arange(len(categories.labels))), f] = np.nan
@@ -309,7 +309,7 @@ def _only_labels(model: "TreeModel", rows: FloatArray) -> FloatArray:
 
 
 def feed_columns(model: "TreeModel", rows: FloatArray) -> dict[str, Array]:
-    """Write rows of numbers as columns with labels; a missing one is text that is no label, or NaN."""
+    """Convert rows of numbers to columns with labels; a missing value becomes text that is no label, or NaN."""
     feed = {}
     for f, (name, categories) in enumerate(zip(column_names(model), model.schema_.categories, strict=True)):
         column = rows[:, f : f + 1]

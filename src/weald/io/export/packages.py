@@ -1,4 +1,4 @@
-"""Packages that exports need and weald does not: found when they are wanted."""
+"""Optional packages that exports need, imported on use."""
 
 from importlib import import_module
 
@@ -7,7 +7,7 @@ from weald.errors import ExportError
 
 
 def require(package: str, export: str, otherwise: str = "") -> Native:
-    """Import a package, or say what to install."""
+    """Import a package, or raise an error that says how to install it."""
     try:
         return import_module(package)
     except ImportError as error:

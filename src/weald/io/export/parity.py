@@ -1,10 +1,10 @@
-"""Whether another program answers as weald does: rows that are hard to get right, and what came of them.
+"""Comparison with the predictions of another program, on rows that are hard to get right.
 
-edge_rows    rows on the edges of leaves, beside them, beyond all of them, and with missing values
+edge_rows    rows at the edges of leaves, next to them, outside all of them, and with missing values
 answer       what weald predicts for such rows
-compare      both answers -> Parity
-Parity       what was compared, on how many rows, the largest difference, and what cannot be carried over
-Export       the model in its new form, and its parity
+compare      predictions of both -> Parity
+Parity       what was compared, on how many rows, the largest difference, and what the export lacks
+Export       the exported model, and its parity
 """
 
 import itertools
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
 N_ROWS = 1000
-MOST_CELLS = 2**22  # of the rows that are made
-AT_THE_EDGE = 0.5  # share of the rows that lie at the corners of leaves; others are mixed from all edges
-MISSING = 0.1  # share of missing values among the others
+MOST_CELLS = 2**22  # maximum number of cells of generated rows
+AT_THE_EDGE = 0.5  # fraction of rows at corners of leaves; the others combine values of all edges
+MISSING = 0.1  # fraction of missing values among the others
 
 
 @dataclass(frozen=True)
 class Parity:
-    """How the answers of another program compare with weald's.
+    """How the predictions of another program compare with weald's.
 
     Examples
     --------
@@ -42,17 +42,17 @@ class Parity:
     (0, 'how the model was fitted')
     """
 
-    consumer: str  # the program, with its version; "" where none was asked
+    consumer: str  # the program and its version; "" if nothing was compared
     compared: str  # what was compared: "probabilities", "predictions"
     n_rows: int  # 0: nothing was compared
     n_values: int
-    n_different: int  # values of which at least one bit differs
+    n_different: int  # values that differ in at least one bit
     largest_difference: float
-    lost: tuple[str, ...]  # what cannot be carried over
+    lost: tuple[str, ...]  # what the export lacks
 
     @property
     def is_exact(self) -> bool:
-        """Whether something was compared, and every bit is the same."""
+        """Whether values were compared and all of them are equal bit for bit."""
         return self.n_rows > 0 and self.n_different == 0
 
     def __str__(self) -> str:
@@ -70,9 +70,9 @@ class Parity:
 
 @dataclass(frozen=True, repr=False)
 class Export:
-    """A model in another form, and how it compares."""
+    """An exported model, and how its predictions compare."""
 
-    model: Native  # the text, the bytes or the object that the other program takes
+    model: Native  # the text, bytes or object for the other program
     parity: Parity
 
     def __repr__(self) -> str:
@@ -83,14 +83,14 @@ class Export:
 
 
 def not_compared(*lost: str) -> Parity:
-    """Say that nothing was compared."""
+    """Return the parity of an export that was not compared."""
     return Parity("", "", 0, 0, 0, 0.0, lost)
 
 
 def compare(consumer: str, compared: str, ours: FloatArray, theirs: FloatArray, tolerance: float, *lost: str) -> Parity:
-    """Compare two answers for the same rows. A difference beyond the tolerance means that the export is wrong."""
+    """Compare two predictions of the same rows. A difference beyond the tolerance is an error of the export."""
     if ours.shape != theirs.shape:
-        raise ExportError(f"{consumer} answers with shape {theirs.shape} where weald's answer has {ours.shape}.")
+        raise ExportError(f"{consumer} predicts shape {theirs.shape}, but weald {ours.shape}. Try another version.")
     is_different = ~((ours == theirs) | (np.isnan(ours) & np.isnan(theirs)))
     with np.errstate(over="ignore", invalid="ignore"):
         gaps = np.abs(ours - theirs)[is_different]
@@ -99,9 +99,9 @@ def compare(consumer: str, compared: str, ours: FloatArray, theirs: FloatArray, 
     if largest > tolerance * max(1.0, float(np.nanmax(np.abs(ours), initial=0.0))):
         row = int(np.argwhere(is_different)[0][0])
         raise ExportError(
-            f"{consumer} does not answer as weald does: {parity.n_different} of {parity.n_values} {compared} differ, "
-            f"by {largest:.3g} at most. The first is of row {row}: {theirs[row]} instead of {ours[row]}. Do not use "
-            "this export; try another version of the program."
+            f"{consumer} does not predict the same as weald: {parity.n_different} of {parity.n_values} {compared} "
+            f"differ, by at most {largest:.3g}. The first is in row {row}: {theirs[row]} instead of {ours[row]}. "
+            "Do not use this export; try another version of the program."
         )
     return parity
 
@@ -116,7 +116,7 @@ def answer(model: "TreeModel", rows: FloatArray) -> FloatArray:
 
 
 def compared_values(forest: Forest) -> str:
-    """Name what is compared."""
+    """Return what is compared: probabilities or predictions."""
     return "probabilities" if forest.task is Task.CLASSIFICATION else "predictions"
 
 
@@ -124,7 +124,7 @@ def compared_values(forest: Forest) -> str:
 
 
 def rows_to_compare(model: "TreeModel", X: TableLike) -> FloatArray:
-    """Make rows at the edges of leaves; those that the user gives come first."""
+    """Return the user's rows, followed by rows at the edges of leaves."""
     made = edge_rows(model.forest_, n_categories(model))
     if X is None:
         return made
@@ -132,17 +132,16 @@ def rows_to_compare(model: "TreeModel", X: TableLike) -> FloatArray:
 
 
 def n_categories(model: "TreeModel") -> list[int]:
-    """Count the categories of each feature; 0 where it is cut like a number."""
+    """Count the categories of each feature; 0 if it is split by thresholds."""
     return [0 if c is None or c.is_ordered else len(c.labels) for c in model.schema_.categories]
 
 
 def edge_rows(forest: Forest, n_labels: list[int], n_rows: int = N_ROWS, seed: int = 0) -> FloatArray:
     """Make rows that are hard to get right.
 
-    Half of them are corners of leaves: each value lies exactly on the last threshold that bounds the leaf from above,
-    or is the next double above the one that bounds it from below, so that one wrong comparison leads elsewhere. The
-    others mix thresholds, their neighbors, infinities, zeros of both signs, missing values and
-    categories.
+    Half of them are corners of leaves: each value is exactly the last threshold that bounds the leaf from above, or the
+    next double above the one that bounds it from below, so that one wrong comparison leads to another leaf. The others
+    combine thresholds, their neighbors, infinities, zeros of both signs, missing values and categories.
     """
     n_rows = max(64, min(n_rows, MOST_CELLS // forest.n_features))
     rng = np.random.default_rng(seed)
@@ -175,7 +174,7 @@ def _mixed_rows(forest: Forest, n_labels: list[int], n_rows: int, rng: np.random
 
 
 def parents_of(forest: Forest) -> IntArray:
-    """Number of each node's parent among all nodes, negative where the node is its right child; roots have n_nodes."""
+    """Return each node's parent among all nodes, negative if the node is its right child; roots have n_nodes."""
     parents = np.full(forest.n_nodes, forest.n_nodes, dtype=np.int64)
     roots = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))
     split = np.flatnonzero(forest.feature >= 0)
@@ -185,7 +184,7 @@ def parents_of(forest: Forest) -> IntArray:
 
 
 def _path_to(parents: IntArray, leaf: int) -> list[tuple[int, bool]]:
-    """List the splits above a leaf, and whether the way leads left."""
+    """List the splits above a leaf, and whether the path goes left."""
     path, node = [], int(parents[leaf])
     while node < len(parents):
         goes_left = node >= 0
@@ -198,7 +197,7 @@ def _path_to(parents: IntArray, leaf: int) -> list[tuple[int, bool]]:
 def _move_to_corner(
     row: FloatArray, forest: Forest, n_labels: list[int], path: list[tuple[int, bool]], rng: np.random.Generator
 ) -> None:
-    """Choose values at the edge of what the splits of a path allow."""
+    """Set values at the edges of the range that the splits of a path allow."""
     by_feature: dict[int, list[tuple[int, bool]]] = {}
     for split, goes_left in path:
         by_feature.setdefault(int(forest.feature[split]), []).append((split, goes_left))
@@ -206,12 +205,12 @@ def _move_to_corner(
         choices = _categories_of(forest, n_labels[f], steps) if n_labels[f] else _ends_of(forest, steps)
         if all(bool(forest.flags[split] & MISSING_LEFT) == goes_left for split, goes_left in steps):
             choices.append(np.nan)
-        if choices:  # else the leaf is out of reach, and the row stays as it was
+        if choices:  # else no row reaches the leaf, and the values stay as they are
             row[f] = rng.choice(choices)
 
 
 def _ends_of(forest: Forest, steps: list[tuple[int, bool]]) -> list[float]:
-    """The largest and the smallest value that pass all cuts of a feature."""
+    """Return the largest and the smallest value that pass all splits on a feature."""
     low = max((forest.threshold[split] for split, goes_left in steps if not goes_left), default=-np.inf)
     high = min((forest.threshold[split] for split, goes_left in steps if goes_left), default=np.inf)
     least = np.nextafter(low, np.inf) if low > -np.inf else -np.inf
@@ -219,13 +218,13 @@ def _ends_of(forest: Forest, steps: list[tuple[int, bool]]) -> list[float]:
 
 
 def _categories_of(forest: Forest, n_labels: int, steps: list[tuple[int, bool]]) -> list[float]:
-    """Categories that pass all splits of a feature."""
+    """Return the categories that pass all splits on a feature."""
     is_allowed = np.ones(n_labels, dtype=bool)
     for split, goes_left in steps:
         if forest.flags[split] & CATEGORICAL:
             is_left = np.full(n_labels, bool(forest.flags[split] & OTHERS_LEFT))
             is_left[forest.category_set(split)] ^= True
-        else:  # many categories are cut in their order
+        else:  # a feature with many categories is split by their order
             is_left = np.arange(n_labels) <= forest.threshold[split]
         is_allowed &= is_left == goes_left
     return list(np.flatnonzero(is_allowed).astype(float))

@@ -1,6 +1,6 @@
-"""A forest as the dictionary of arrays that shap.TreeExplainer takes.
+"""A forest as the dictionary of arrays for shap.TreeExplainer.
 
-write_shap    fitted model -> dictionary, checked by shap's own walk over the trees
+write_shap    fitted model -> dictionary, checked by shap's own predictions
 """
 
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
 LOST = ("how the model was fitted", "names of features and labels of classes")
-TOLERANCE = 1e-14  # relative: trees are divided by their number before they are added up, not after
+TOLERANCE = 1e-14  # relative: values are divided by the number of trees before they are summed, not after
 
 
 def write_shap(model: "TreeModel", X: TableLike, *, check: bool) -> Export:
@@ -41,18 +41,18 @@ def write_shap(model: "TreeModel", X: TableLike, *, check: bool) -> Export:
 
 
 def _refuse_sets(model: "TreeModel", forest: Forest) -> None:
-    """Shap takes thresholds alone."""
+    """Refuse splits on sets of categories: shap supports only thresholds."""
     by_set = forest.flags & CATEGORICAL != 0
     if by_set.any():
         where = model.schema_.where(int(forest.feature[np.argmax(by_set)]))
         raise ExportError(
-            f"shap takes trees that cut numbers, but {where} is divided into sets of categories. Fit with "
-            "categorical_features=None and categories written as numbers, or as columns of 0 and 1."
+            f"shap supports only thresholds, but {where} is split into sets of categories. Fit with "
+            "categorical_features=None and categories encoded as numbers or as columns of 0 and 1."
         )
 
 
 def _values(model: "TreeModel", forest: Forest) -> FloatArray:
-    """What every node says (nodes x classes, or nodes x 1), divided so that trees add up to the prediction."""
+    """Return the value of each node (nodes x classes, or nodes x 1), divided by the number of trees."""
     if forest.task is Task.REGRESSION:
         return forest.value[:, np.newaxis] / forest.n_trees
     says = forest.probabilities()
@@ -75,18 +75,18 @@ def _trees(forest: Forest, values: FloatArray) -> list[dict[str, Array]]:
         "node_sample_weight": forest.weight,
     }
     bounds = zip(forest.tree_start[:-1], forest.tree_start[1:], strict=True)
-    # Copies: shap writes into its trees where it has background data, and a forest is read-only.
+    # Copies: shap writes into its trees if it has background data, but a forest is read-only.
     return [{name: array[begin:end].copy() for name, array in arrays.items()} for begin, end in bounds]
 
 
 def _or_nothing(is_leaf: BoolArray, numbers: IntArray) -> IntArray:
-    """Put -1 into leaves, as shap does."""
+    """Write -1 for leaves, as shap does."""
     found: IntArray = np.where(is_leaf, -1, numbers).astype(np.int32)
     return found
 
 
 def _compare(made: dict[str, object], model: "TreeModel", X: TableLike) -> Parity:
-    """Let shap predict rows at the edges of leaves."""
+    """Predict rows at the edges of leaves with shap."""
     shap = require("shap", "to_shap", "or set check=False")
     rows = rows_to_compare(model, X)
     theirs = np.asarray(shap.TreeExplainer(made).model.predict(rows)).reshape(len(rows), -1)

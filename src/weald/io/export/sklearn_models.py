@@ -2,9 +2,9 @@
 
 write_sklearn    fitted model -> scikit-learn's fitted estimator, checked by its own predictions
 
-scikit-learn rounds rows to float32 and compares them with double thresholds; so does its copy of a forest. Thresholds
-are carried over as they are, hence a row of float32 numbers is answered alike, and a double that lies within the
-rounding of a threshold may not be. Rows are compared as float32, rounded down and up.
+scikit-learn rounds rows to float32 and compares them with double thresholds; so does the exported forest. Thresholds do
+not change, so predictions are the same for rows of float32 numbers, and may differ for a double within rounding of a
+threshold. Rows are compared as float32, rounded down and up.
 """
 
 import warnings
@@ -40,24 +40,24 @@ from weald.io.export.sklearn_trees import KINDS
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
-TOLERANCE = 0.0  # one thread of scikit-learn adds trees up in their order, as weald does
+TOLERANCE = 0.0  # one thread of scikit-learn sums trees in order, as weald does
 FORESTS_OF = {
     "RandomForestClassifier": "DecisionTreeClassifier",
     "RandomForestRegressor": "DecisionTreeRegressor",
     "ExtraTreesClassifier": "ExtraTreeClassifier",
     "ExtraTreesRegressor": "ExtraTreeRegressor",
 }
-# scikit-learn draws a tree's bag again from its random_state. Its error then shows these words instead of another bag.
-NO_BAG = "grown by weald, so scikit-learn cannot draw its bag: ask weald's model"
-# Parameters of the fitted estimator; what threads do, or what a fit would go on with, is for the user to say.
+# scikit-learn draws a tree's bag again from its random_state. This text makes that an error, not another bag.
+NO_BAG = "grown by weald, so scikit-learn cannot draw its bag: use the model of weald"
+# Parameters of the fitted estimator, except those about threads and further fits, which the user sets.
 OWN = ("n_jobs", "verbose", "warm_start")
 NOT_MISSED = ("engine", "max_estimators", *OWN)  # of weald's parameters
-ROUNDED = "doubles: scikit-learn rounds rows to float32, so those next to a threshold may be answered otherwise"
-LARGEST = float(np.finfo(np.float32).max)  # scikit-learn refuses what is larger
+ROUNDED = "doubles: scikit-learn rounds rows to float32, so predictions may differ next to a threshold"
+LARGEST = float(np.finfo(np.float32).max)  # scikit-learn refuses larger values
 
 
 def write_sklearn(model: "TreeModel", X: TableLike, *, check: bool) -> Export:
-    """Make scikit-learn's estimator of a fitted model; with `check`, let it predict and compare."""
+    """Make scikit-learn's estimator of a fitted model; with `check`, compare its predictions."""
     check_is_fitted(model)
     name = _name_of(model)
     forests = tuple(forest.voters() for forest in forests_of(model))
@@ -71,28 +71,28 @@ def write_sklearn(model: "TreeModel", X: TableLike, *, check: bool) -> Export:
 
 
 def _name_of(model: "TreeModel") -> str:
-    """Find the name of the class, which scikit-learn's has as well; a subclass of the user counts as its base."""
+    """Return the name of the class, which scikit-learn has as well; for a user's subclass, that of its base."""
     known = {name for kinds in KINDS.values() for name in kinds}
     for kind in type(model).__mro__:
         if kind.__module__.startswith("weald.") and kind.__name__ in known:
             return kind.__name__
     raise ExportError(
-        f"scikit-learn has nothing like a {type(model).__name__}. to_sklearn takes {', '.join(sorted(known))}."
+        f"scikit-learn has no equivalent of {type(model).__name__}. to_sklearn supports {', '.join(sorted(known))}."
     )
 
 
 def _refuse(model: "TreeModel", forests: tuple[Forest, ...]) -> None:
-    """Refuse what scikit-learn's trees cannot hold."""
+    """Refuse what scikit-learn's trees do not support."""
     if votes_are_hard(model):
         raise ExportError(
-            'voting="hard" counts one vote for each tree, but scikit-learn averages the shares of leaves. Call '
-            'model.set_params(voting="soft") to convert the forest with such averages, or take it elsewhere with '
+            'voting="hard" gives one vote to each tree, but scikit-learn averages the probabilities of leaves. Call '
+            'model.set_params(voting="soft") to convert the forest with such averages, or export it with '
             "to_onnx, to_treelite, to_shap or to_c."
         )
     if len(forests[0].tree_weight):
         raise ExportError(
-            "The votes of these trees have weights of their own (resampling), but in scikit-learn all trees weigh the "
-            "same. Take the forest elsewhere with to_onnx, to_treelite, to_shap or to_c, or fit with "
+            "The trees have different weights (resampling), but in scikit-learn all trees have equal weights. "
+            "Export the forest with to_onnx, to_treelite, to_shap or to_c, or fit with "
             'resampling="bagging".'
         )
     for forest in forests:
@@ -101,14 +101,14 @@ def _refuse(model: "TreeModel", forests: tuple[Forest, ...]) -> None:
     unlike_numbers = [f for f in by_set.tolist() if not _is_boolean(model, f)]
     if unlike_numbers:
         raise ExportError(
-            f"scikit-learn's trees cut numbers, but {model.schema_.where(unlike_numbers[0])} is divided into sets of "
-            "categories. Fit with categorical_features=None and categories written as numbers, or as columns of 0 and "
-            "1 (OneHotEncoder), or take the forest elsewhere with to_onnx, to_treelite or to_c."
+            f"scikit-learn's trees support only thresholds, but {model.schema_.where(unlike_numbers[0])} is split into "
+            "sets of categories. Fit with categorical_features=None and categories encoded as numbers or as columns of "
+            "0 and 1 (OneHotEncoder), or export the forest with to_onnx, to_treelite or to_c."
         )
 
 
 def _is_boolean(model: "TreeModel", feature: int) -> bool:
-    """Return whether a feature has the categories False and True, which are the numbers 0 and 1."""
+    """Return whether a feature has the categories False and True, which equal the numbers 0 and 1."""
     categories = model.schema_.categories[feature]
     return categories is not None and categories.labels.dtype == bool and len(categories.labels) == 2
 
@@ -140,26 +140,26 @@ def _parameters(model: "TreeModel", kind: type) -> dict[str, object]:
 
 
 def _criterion(model: "TreeModel") -> str:
-    """Name the criterion by which impurities are written; scikit-learn has no misclassification."""
+    """Return the criterion of the impurities; scikit-learn has no misclassification."""
     given = str(model.get_params(deep=False)["criterion"])
     return "gini" if canonical(given) == "misclassification" else given
 
 
 def _lost(model: "TreeModel", made: Native) -> list[str]:
-    """Say what scikit-learn does not have."""
+    """List what scikit-learn does not support."""
     given, theirs, plain = (
         model.get_params(deep=False),
         made.get_params(deep=False),
         type(model)().get_params(deep=False),
     )
     lacking = [n for n, v in given.items() if n not in theirs and n not in NOT_MISSED and repr(v) != repr(plain.get(n))]
-    lost = ["what draws a bag or a tree again: scikit-learn has other generators"]
+    lost = ["bags and seeds: scikit-learn has other random generators"]
     if lacking:
         lost.append(f"parameters that scikit-learn lacks: {', '.join(lacking)}")
     if _criterion(model) != given["criterion"]:
-        lost.append(f"the criterion {given['criterion']}: impurities are Gini's")
+        lost.append(f"the criterion {given['criterion']}: impurities are Gini impurities")
     if any(c is not None and not _is_boolean(model, f) for f, c in enumerate(model.schema_.categories)):
-        lost.append("labels of categories: rows hold their numbers")
+        lost.append("labels of categories: rows have their numbers")
     return lost
 
 
@@ -167,7 +167,7 @@ def _lost(model: "TreeModel", made: Native) -> list[str]:
 
 
 def _make(model: "TreeModel", name: str, forests: tuple[Forest, ...]) -> Native:
-    """Make the estimator and everything that its own fit would have learned."""
+    """Make the estimator and set all attributes that its own fit would set."""
     if name not in FORESTS_OF:
         kind = getattr(import_module("sklearn.tree"), name)
         made = kind(**_parameters(model, kind))
@@ -186,7 +186,7 @@ def _make(model: "TreeModel", name: str, forests: tuple[Forest, ...]) -> Native:
 
 
 def _member(made: Native, model: "TreeModel", forests: tuple[Forest, ...], number: int) -> Native:
-    """Make one tree of a forest. As in scikit-learn it knows neither labels nor names."""
+    """Make one tree of a forest. As in scikit-learn it has neither labels nor names."""
     tree = type(made.estimator)(
         **{name: getattr(made, name) for name in made.estimator_params if name != "random_state"}
     )
@@ -198,7 +198,7 @@ def _member(made: Native, model: "TreeModel", forests: tuple[Forest, ...], numbe
 
 
 def _learn(made: Native, model: "TreeModel", *, of_forest: bool) -> None:
-    """Write down targets and features. Trees of a forest number the classes."""
+    """Set the attributes about targets and features. Trees of a forest have class numbers instead of labels."""
     made.n_features_in_, made.n_outputs_ = model.n_features_in_, model.n_outputs_
     names = getattr(model, "feature_names_in_", None)
     if names is not None and not of_forest:
@@ -213,7 +213,7 @@ def _learn(made: Native, model: "TreeModel", *, of_forest: bool) -> None:
 
 
 def _of_one_type(classes: list[Array]) -> list[Array]:
-    """Copy the labels of all targets; scikit-learn writes them into one array, of the type of the first."""
+    """Copy the labels of all targets; scikit-learn stores them in one array, of the type of the first."""
     if len({of_target.dtype for of_target in classes}) == 1:
         return [of_target.copy() for of_target in classes]
     return [of_target.astype(object) for of_target in classes]
@@ -223,7 +223,7 @@ def _of_one_type(classes: list[Array]) -> list[Array]:
 
 
 def _tree(model: "TreeModel", forests: tuple[Forest, ...]) -> Native:
-    """Make scikit-learn's arrays of one tree, from what each target says of it."""
+    """Make scikit-learn's arrays of one tree from the values for each target."""
     from sklearn.tree import _tree as native
 
     forest, view = forests[0], Tree(forests[0], model.growth_.criterion, forests)
@@ -239,7 +239,7 @@ def _tree(model: "TreeModel", forests: tuple[Forest, ...]) -> Native:
     nodes["missing_go_to_left"] = ~is_leaf & ((forest.flags & MISSING_LEFT != 0) != is_swapped)
     nodes["impurity"] = np.mean([_impurity(model, of_target) for of_target in forests], axis=0)
     nodes["n_node_samples"] = forest.size
-    # Class weights, and weights that are not whole, are on a scale of the tree's own: the root then weighs its size.
+    # Class weights and fractional weights have a scale per tree: the weight of the root becomes its size.
     nodes["weighted_n_node_samples"] = forest.weight * (forest.size[0] / forest.weight[0])
     made.__setstate__(
         {"max_depth": view.max_depth, "node_count": forest.n_nodes, "nodes": nodes, "values": view.value.copy()}
@@ -256,13 +256,13 @@ def _impurity(model: "TreeModel", forest: Forest) -> FloatArray:
 
 
 def _cuts(model: "TreeModel", forest: Forest) -> tuple[FloatArray, BoolArray]:
-    """Find thresholds, and the splits whose sides change places: those that send True to the left and False right."""
+    """Find thresholds, and splits with exchanged sides: those that send True to the left and False right."""
     threshold, is_swapped = forest.threshold.copy(), np.zeros(forest.n_nodes, dtype=np.bool_)
     for node in np.flatnonzero(forest.flags & CATEGORICAL).tolist():
         goes_left = np.full(2, bool(forest.flags[node] & OTHERS_LEFT))
         goes_left[forest.category_set(node)] ^= True
         is_swapped[node] = goes_left[1] and not goes_left[0]
-        # Present values against missing ones: a cut that all or none of them pass.
+        # Present values against missing ones: a threshold that all or none of them pass.
         threshold[node] = 0.5 if goes_left[0] != goes_left[1] else np.inf if goes_left[0] else -np.inf
     return threshold, is_swapped
 
@@ -271,7 +271,7 @@ def _cuts(model: "TreeModel", forest: Forest) -> tuple[FloatArray, BoolArray]:
 
 
 def _compare(made: Native, model: "TreeModel", X: TableLike, lost: list[str]) -> Parity:
-    """Let scikit-learn predict rows at the edges of leaves, rounded to float32: down, and up."""
+    """Predict rows at the edges of leaves with scikit-learn, rounded to float32 down and up."""
     import sklearn
     from sklearn.utils import get_tags
 
@@ -284,10 +284,10 @@ def _compare(made: Native, model: "TreeModel", X: TableLike, lost: list[str]) ->
     missing: list[str] = []
     if not get_tags(made).input_tags.allow_nan:
         rows = np.nan_to_num(rows)
-        missing.append("missing values: this estimator of scikit-learn refuses them")
+        missing.append("missing values: this estimator of scikit-learn does not support them")
     ours = np.hstack([answer(m, rows) for m in models])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of rows without names
+        warnings.simplefilter("ignore")  # about rows without names
         theirs = _predictions(made, model, rows)
     what = f"{compared_values(models[0].forest_)} of rows rounded to float32"
     doubles = ROUNDED if X is None else _describe_rounding(models, given)
@@ -295,7 +295,7 @@ def _compare(made: Native, model: "TreeModel", X: TableLike, lost: list[str]) ->
 
 
 def _predictions(made: Native, model: "TreeModel", rows: FloatArray) -> FloatArray:
-    """Let scikit-learn predict: shares of the classes of all targets side by side, or means."""
+    """Return scikit-learn's predictions: probabilities of all targets side by side, or means."""
     if model.task is Task.CLASSIFICATION:
         shares = made.predict_proba(rows)
         return np.hstack(shares) if isinstance(shares, list) else np.asarray(shares)
@@ -303,21 +303,21 @@ def _predictions(made: Native, model: "TreeModel", rows: FloatArray) -> FloatArr
 
 
 def _round(rows: FloatArray, toward: float | None = None) -> FloatArray:
-    """Round to float32: to the nearest, as scikit-learn does, or the way that is given. Infinities become finite."""
+    """Round to float32: to nearest, as scikit-learn does, or in the given direction. Infinities become finite."""
     clipped = np.where(np.isnan(rows), rows, rows.clip(-LARGEST, LARGEST))
     rounded = clipped.astype(np.float32)
     if toward is not None:
         is_beyond = rounded > clipped if toward < 0 else rounded < clipped
-        with np.errstate(over="ignore", under="ignore"):  # next to the largest and the smallest; they are not taken
+        with np.errstate(over="ignore", under="ignore"):  # next to the largest and the smallest; they are replaced
             rounded = np.where(is_beyond, np.nextafter(rounded, np.float32(toward)), rounded)
     found: FloatArray = rounded.astype(np.float64)
     return found
 
 
 def _describe_rounding(models: "list[TreeModel]", given: FloatArray) -> str:
-    """Count the rows of the user that rounding takes to another answer."""
+    """Count the user's rows whose predictions change by rounding."""
     differ = np.zeros(len(given), dtype=np.bool_)
     for model in models:
         differ |= (answer(model, given) != answer(model, _round(given))).any(axis=1)
     changed = f"{differ.sum()} of the {len(given)} rows of X"
-    return f"doubles: scikit-learn rounds rows to float32, which changes its answer to {changed}"
+    return f"doubles: scikit-learn rounds rows to float32, which changes its predictions for {changed}"

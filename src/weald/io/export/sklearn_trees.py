@@ -1,11 +1,11 @@
-"""Forests that scikit-learn grew, as weald's: the same predictions for every input.
+"""Import trees and forests of scikit-learn: the same predictions for every input.
 
     from_sklearn      a fitted tree or forest of scikit-learn -> weald's estimator of the same name
-    cut_at            the threshold that cuts doubles as scikit-learn's cuts their float32 neighbors
+    cut_at            the threshold for doubles that equals scikit-learn's for float32
 
-scikit-learn rounds X to float32 and compares that with a double threshold t. Let a be the largest float32 up to t, and
-b the next one. A double is rounded to a or less exactly when it is at most the middle of a and b, or below it where the
-tie goes to b. That middle is a double, so it can be the threshold, and no row needs to be rounded.
+scikit-learn rounds X to float32 and compares it with a double threshold t. Let a be the largest float32 up to t, and b
+the next one. A double is rounded to a or less exactly if it is at most the midpoint of a and b, or below the midpoint
+if ties round to b. The midpoint is a double, so it can be the threshold, and rows need no rounding.
 """
 
 import warnings
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
 LOST = ("bags: no out-of-bag estimates", "seeds: the forest cannot be grown again")
-TOLERANCE = 1e-13  # relative: scikit-learn adds trees up in the order in which its threads finish
+TOLERANCE = 1e-13  # relative: scikit-learn sums trees in the order in which its threads finish
 KINDS = {
     "sklearn.ensemble": (
         "RandomForestClassifier",
@@ -37,10 +37,10 @@ KINDS = {
         "ExtraTreesClassifier",
         "ExtraTreesRegressor",
     ),
-    # Extra-trees stand first: scikit-learn makes them from decision trees.
+    # Extra-trees come first: scikit-learn derives them from decision trees.
     "sklearn.tree": ("ExtraTreeClassifier", "ExtraTreeRegressor", "DecisionTreeClassifier", "DecisionTreeRegressor"),
 }
-# Parameters that mean the same. Seeds do not, nor what a fit would do again.
+# Parameters with the same meaning. Seeds differ, and so does what only a further fit uses.
 CARRIED = (
     *("n_estimators", "criterion", "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf"),
     *(
@@ -54,7 +54,7 @@ CARRIED = (
     ),
     *("monotonic_cst", "splitter"),
 )
-N_SCALES = 64  # on which leaf weights are tried
+N_SCALES = 64  # for leaf weights
 
 
 @overload
@@ -78,24 +78,24 @@ def from_sklearn(
 def from_sklearn(
     model: Native, *, X: TableLike = None, check: bool = True, return_parity: bool = False
 ) -> "TreeModel | tuple[TreeModel, Parity]":
-    """Read a fitted tree or forest of scikit-learn: the same predictions, with weald's speed, files and inspection.
+    """Convert a fitted tree or forest of scikit-learn: the same predictions, with weald's speed, files and inspection.
 
     Parameters
     ----------
     model : fitted estimator
         A DecisionTree, ExtraTree, RandomForest or ExtraTrees of scikit-learn, classifier or regressor, of one target.
     X : array or data frame, optional
-        Rows to compare, besides those that are made to be hard: on thresholds, one ulp beside them, missing.
+        Rows to compare, besides generated ones: on thresholds, one ulp next to them, missing.
     check : bool, default=True
-        Whether to let both predict and compare. A difference is an error.
+        Whether to compare the predictions of both. A difference is an error.
     return_parity : bool, default=False
-        Whether to return what was compared, too.
+        Whether to return the result of the comparison, too.
 
     Returns
     -------
     estimator
-        weald's estimator of the same name, fitted. It takes doubles as they are, and answers as scikit-learn does
-        after it has rounded them to float32.
+        weald's estimator of the same name, fitted. It does not round doubles to float32, but predicts the same as
+        scikit-learn after rounding.
     parity : weald.io.export.parity.Parity
         If `return_parity` is set.
 
@@ -116,7 +116,7 @@ def from_sklearn(
 
 
 def _make(model: Native) -> "TreeModel":
-    """Make weald's estimator of the same name."""
+    """Create weald's estimator of the same name."""
     import weald
 
     trees, name = _trees_of(model), _name_of(model)
@@ -137,22 +137,22 @@ def _make(model: Native) -> "TreeModel":
 
 
 def _trees_of(model: Native) -> list[Native]:
-    """Find the trees, and refuse what is not a tree or forest of scikit-learn with one target."""
+    """Return the trees; refuse models that are not trees or forests of scikit-learn with one target."""
     kind = type(model).__name__
     if not _name_of(model):
         listed = ", ".join(name for kinds in KINDS.values() for name in kinds)
-        raise ExportError(f"from_sklearn does not know a {kind}. Give a fitted {listed} of scikit-learn.")
+        raise ExportError(f"from_sklearn does not support {kind}. Give a fitted {listed} of scikit-learn.")
     if not hasattr(model, "n_features_in_"):
         raise ExportError(f"This {kind} is not fitted. Call its fit first.")
     if model.n_outputs_ != 1:
         raise ExportError(
-            f"from_sklearn takes models of one target, and this one has {model.n_outputs_}. Fit one for each target."
+            f"from_sklearn supports models of one target, but this one has {model.n_outputs_}. Fit one per target."
         )
     return [tree.tree_ for tree in getattr(model, "estimators_", [model])]
 
 
 def _name_of(model: object) -> str:
-    """Find the name of scikit-learn's class that a model is of."""
+    """Return the name of scikit-learn's class of a model."""
     for module, kinds in KINDS.items():
         for name in kinds:
             if isinstance(model, getattr(import_module(module), name)):
@@ -161,7 +161,7 @@ def _name_of(model: object) -> str:
 
 
 def _parameters(model: Native, made: "TreeModel", task: Task) -> dict[str, object]:
-    """Take over the parameters that mean the same; a criterion that weald does not have stays at its default."""
+    """Translate parameters with the same meaning; a criterion that weald lacks stays at its default."""
     given, ours = model.get_params(deep=False), made.get_params(deep=False)
     carried = {name: given[name] for name in CARRIED if name in given and name in ours}
     if carried["criterion"] not in names(task):
@@ -172,7 +172,7 @@ def _parameters(model: Native, made: "TreeModel", task: Task) -> dict[str, objec
 
 
 def _growth_of(made: "TreeModel", trees: list[Native], n_classes: int) -> params.Growth:
-    """Say in plain numbers how the trees were grown, from what is known of the table."""
+    """Return the growth parameters as plain numbers, from what is known of the table."""
     n_rows = max(int(tree.n_node_samples[0]) for tree in trees)
     X = np.broadcast_to(np.float64(0), (n_rows, made.n_features_in_))
     target = np.zeros(n_rows, dtype=np.int32 if Task.of(n_classes) is Task.CLASSIFICATION else np.float64)
@@ -184,7 +184,7 @@ def _growth_of(made: "TreeModel", trees: list[Native], n_classes: int) -> params
 
 
 def _forest_of(trees: list[Native], n_features: int, n_classes: int) -> Forest:
-    """Put the trees behind one another."""
+    """Concatenate the trees."""
     parts = [_read_tree(tree, n_classes) for tree in trees]
     joined: dict[str, Array] = {
         name: np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])
@@ -206,7 +206,7 @@ def _forest_of(trees: list[Native], n_features: int, n_classes: int) -> Forest:
 
 @dataclass(frozen=True)
 class _TreePart:
-    """The arrays of one tree, nodes in pre-order; names are those of `Forest`."""
+    """The arrays of one tree, with nodes in pre-order; names as in `Forest`."""
 
     feature: IntArray
     threshold: FloatArray
@@ -229,7 +229,7 @@ def _read_tree(tree: Native, n_classes: int) -> _TreePart:
     left, right, feature = left[order], right[order], tree.feature[order]
     is_split = left >= 0
     weight = tree.weighted_n_node_samples[order]
-    impurity = np.maximum(tree.impurity[order], 0.0)  # rounding leaves some pure nodes a little below 0
+    impurity = np.maximum(tree.impurity[order], 0.0)  # rounding leaves some pure nodes slightly below 0
     nothing, is_of_classes = np.empty(0), Task.of(n_classes) is Task.CLASSIFICATION
     entries = _leaf_entries(tree.value[order][~is_split, 0, :n_classes], weight[~is_split])
     return _TreePart(
@@ -249,7 +249,7 @@ def _read_tree(tree: Native, n_classes: int) -> _TreePart:
 
 
 def place_in_pre_order(left: IntArray, right: IntArray) -> IntArray:
-    """Place of each node when a node stands before its left branch, and that before its right branch."""
+    """Return the position of each node in pre-order."""
     levels, level = [], np.zeros(1, dtype=np.int64)
     while len(level):
         level = level[left[level] >= 0]
@@ -266,12 +266,12 @@ def place_in_pre_order(left: IntArray, right: IntArray) -> IntArray:
 
 
 def cut_at(thresholds: FloatArray) -> FloatArray:
-    """Find the largest double that, rounded to float32, is at most the threshold."""
+    """Find the largest double that is at most the threshold after rounding to float32."""
     with np.errstate(over="ignore"):  # beyond float32 there is only infinity
         below = thresholds.astype(np.float32)
         below = np.where(below > thresholds, np.nextafter(below, np.float32(-np.inf)), below)
         above = np.nextafter(below, np.float32(np.inf))
-    # The step beyond the largest float32 is as wide as the one before it: there infinity begins.
+    # The step beyond the largest float32 is as wide as the one before it: beyond it, values round to infinity.
     largest = np.finfo(np.float32).max
     high = np.where(np.isinf(above), 2.0**128, above.astype(np.float64))
     low = np.where(below == -np.inf, -(2.0**128), below.astype(np.float64))
@@ -282,7 +282,7 @@ def cut_at(thresholds: FloatArray) -> FloatArray:
 
 
 def _decreases(weight: FloatArray, impurity: FloatArray, is_split: BoolArray, right: IntArray) -> FloatArray:
-    """How much each split lowers the impurity, over the weight of the root."""
+    """Return how much each split decreases the impurity, relative to the weight of the root."""
     decrease = np.zeros(len(weight))
     nodes, spread = np.flatnonzero(is_split), weight * impurity
     decrease[nodes] = np.maximum(0.0, spread[nodes] - spread[nodes + 1] - spread[right[nodes]]) / weight[0]
@@ -290,11 +290,11 @@ def _decreases(weight: FloatArray, impurity: FloatArray, is_split: BoolArray, ri
 
 
 def _leaf_entries(shares: FloatArray, weight: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
-    """Find class weights whose shares are those of the leaves: number of classes by leaf, classes, weights.
+    """Find class weights that give the probabilities of the leaves: number of classes by leaf, classes, weights.
 
-    Shares times the weight of the leaf are whole numbers unless rows or classes have weights, and then dividing them
-    gives back the same shares. Otherwise the product is rounded, and so is the quotient: other scales, next to that
-    one, are tried where a bit is lost. Where none keeps it, a share differs by its last bit.
+    Probabilities times the weight of the leaf are whole numbers unless rows or classes have weights; dividing them
+    gives the same probabilities. Otherwise product and quotient are rounded, and if a bit is lost, nearby scales are
+    tried. If none of them is exact, a probability differs in its last bit.
     """
     best = shares * weight[:, np.newaxis]
     whole = np.rint(best)
@@ -311,9 +311,9 @@ def _leaf_entries(shares: FloatArray, weight: FloatArray) -> tuple[IntArray, Int
 
 
 def _gives(weights: FloatArray, shares: FloatArray) -> BoolArray:
-    """Say in which leaves weights, divided by their sum in the order of classes, are the shares."""
+    """Return the leaves whose weights, divided by their sum in class order, are exactly the probabilities."""
     total = np.cumsum(weights, axis=1)[:, -1:] if weights.shape[1] else np.ones((len(weights), 1))
-    with np.errstate(invalid="ignore"):  # light leaves, rounded to whole numbers, weigh nothing
+    with np.errstate(invalid="ignore"):  # light leaves, rounded to whole numbers, have weight 0
         given: BoolArray = (weights / total == shares).all(axis=1)
     return given
 
@@ -322,17 +322,17 @@ def _gives(weights: FloatArray, shares: FloatArray) -> BoolArray:
 
 
 def _compare(model: Native, made: "TreeModel", X: TableLike) -> Parity:
-    """Let both predict rows at the edges of leaves."""
+    """Predict rows at the edges of leaves with both."""
     import sklearn
     from sklearn.utils import get_tags
 
     rows = rows_to_compare(made, X)
-    largest = float(np.finfo(np.float32).max)  # scikit-learn refuses what is larger
+    largest = float(np.finfo(np.float32).max)  # scikit-learn refuses larger values
     rows = np.where(np.isnan(rows), rows, rows.clip(-largest, largest))
     if not get_tags(model).input_tags.allow_nan:
         rows = np.nan_to_num(rows)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of rows without names, and of sums that overflow
+        warnings.simplefilter("ignore")  # about rows without names and sums that overflow
         theirs = (
             model.predict_proba(rows)
             if made.forest_.task is Task.CLASSIFICATION
@@ -343,7 +343,7 @@ def _compare(model: Native, made: "TreeModel", X: TableLike) -> Parity:
 
 
 def _lost(model: Native) -> list[str]:
-    """List what the model loses in weald."""
+    """List what the model loses."""
     task = Task.CLASSIFICATION if hasattr(model, "classes_") else Task.REGRESSION
     known = model.criterion in names(task)
-    return [*LOST, *([] if known else [f"the criterion {model.criterion}: impurities are as scikit-learn left them"])]
+    return [*LOST, *([] if known else [f"the criterion {model.criterion}: impurities are those of scikit-learn"])]

@@ -1,4 +1,4 @@
-"""A forest as a treelite model: what FIL of RAPIDS and other fast predictors load.
+"""A forest as a treelite model: the input of FIL in RAPIDS and of other fast predictors.
 
 write_treelite    fitted model -> treelite.Model, checked by treelite's own predictor (GTIL)
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LOST = ("how the model was fitted", "names of features, labels of classes and categories", "statistics of nodes")
 LeafOutput: TypeAlias = list[float] | float  # probabilities of the classes, or a mean
 
-TOLERANCE = 1e-14  # relative: weights of votes are divided before they are added up, not after
+TOLERANCE = 1e-14  # relative: votes are divided before they are summed, not after
 
 
 def write_treelite(model: "TreeModel", path: PathLike | None, X: TableLike, *, check: bool) -> Export:
@@ -39,7 +39,7 @@ def write_treelite(model: "TreeModel", path: PathLike | None, X: TableLike, *, c
 
 
 def _build(library: Native, model: "TreeModel", forest: Forest) -> Native:
-    """Tell the builder node after node. Leaves are vectors of shares, or means; the result is their mean."""
+    """Build node by node. Leaves are vectors of probabilities, or means; the result is their mean."""
     is_of_classes, width = forest.task is Task.CLASSIFICATION, forest.width
     builder = library.ModelBuilder(
         threshold_type="float64",
@@ -69,7 +69,7 @@ def _build(library: Native, model: "TreeModel", forest: Forest) -> Native:
 
 
 def _leaf_outputs(model: "TreeModel", forest: Forest) -> Iterator[LeafOutput]:
-    """What each leaf says, in their order. Treelite divides sums by the number of trees."""
+    """Yield the value of each leaf in order. Treelite divides sums by the number of trees."""
     answers = answers_of(model)
     table = answers.dense()
     if answers.divisor != forest.n_trees:
@@ -93,14 +93,14 @@ def _add_tree(builder: Native, forest: Forest, begin: int, end: int, says: Itera
         if categories:
             builder.categorical_test(feature, category_list=categories, category_list_right_child=others_left, **ways)
         else:
-            if flags & CATEGORICAL:  # present values against missing ones: a cut that all or none of them pass
+            if flags & CATEGORICAL:  # present values against missing ones: a threshold that all or none of them pass
                 threshold = np.inf if others_left else -np.inf  # noqa: PLW2901
             builder.numerical_test(feature, threshold, opname="<=", **ways)
         builder.end_node()
 
 
 def _compare(treelite: Native, made: Native, model: "TreeModel", X: TableLike) -> Parity:
-    """Let treelite predict rows at the edges of leaves."""
+    """Predict rows at the edges of leaves with treelite."""
     rows = rows_to_compare(model, X)
     gtil = require("treelite.gtil", "to_treelite")
     theirs: FloatArray = np.asarray(gtil.predict(made, rows)).reshape(len(rows), -1)
