@@ -220,7 +220,7 @@ def test_what_weald_lacks_is_left_to_scikit_learn(name, given, reason):
     assert not hasattr(model, "weald_")
     assert np.array_equal(model.predict(X), estimators.THEIRS[name](**model.get_params()).fit(X, numbers).predict(X))
     assert fits() == {(name, reason): 1}
-    assert f"{name}: 1 fit by scikit-learn, since {reason}" in str(accel.summary())
+    assert f"{name}: 1 fit by scikit-learn, because {reason}" in str(accel.summary())
     model.set_params(criterion="squared_error").fit(X, numbers)
     assert hasattr(model, "weald_")
 
@@ -283,7 +283,7 @@ def test_a_warm_start_can_go_on_with_scikit_learns_trees_and_says_so():
     assert len(model.estimators_) == 4
     assert not hasattr(model, "weald_")
     model.set_params(n_estimators=5, criterion="squared_error").fit(X, numbers)
-    assert ("RandomForestRegressor", "warm_start goes on with trees that scikit-learn grew") in fits()
+    assert ("RandomForestRegressor", "warm_start continues with trees that scikit-learn grew") in fits()
     assert len(model.estimators_) == 5
 
 

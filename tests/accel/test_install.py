@@ -67,7 +67,7 @@ def test_a_script_runs_with_its_arguments_and_neighbors(tmp_path):
     assert result.stdout.splitlines() == ["['--report', 'b'] __main__ found", "weald.estimators.forests", "False"]
     assert "RandomForestClassifier: 1 fit by weald" in result.stderr
     assert (
-        "RandomForestRegressor: 1 fit by scikit-learn, since weald has no criterion 'absolute_error'" in result.stderr
+        "RandomForestRegressor: 1 fit by scikit-learn, because weald has no criterion 'absolute_error'" in result.stderr
     )
     as_module = run("-m", "script", "c", cwd=tmp_path / "scripts")
     assert as_module.stdout.splitlines()[0] == "['c'] __main__ found"
@@ -88,7 +88,7 @@ def test_what_is_no_script_is_refused(tmp_path):
         (): "no script was given",
         ("-m",): "no module was given",
         ("--fast",): "unknown option --fast",
-        ("nothing.py",): "there is no script 'nothing.py'",
+        ("nothing.py",): "script 'nothing.py' does not exist",
     }.items():
         result = run(*arguments, cwd=tmp_path)
         assert result.returncode == 2

@@ -1,14 +1,14 @@
-"""scikit-learn's trees and forests, grown by weald: scripts stay as they are.
+"""Use weald in scripts written for scikit-learn's trees and forests, without changing them.
 
-    install, uninstall    put weald's classes in the place of scikit-learn's, and take them back
-    summary               what was replaced, which fits weald made, which it did not, and why
+    install, uninstall    replace scikit-learn's classes by weald's, and restore them
+    summary               the replaced classes, and the fits by weald and by scikit-learn, with the reasons
 
     python -m weald.accel [--report] script.py [arguments]
 
-Install first: a name that was imported before stays what it was. The modules:
+Call `install` before importing from scikit-learn: names imported earlier do not change. The modules:
 
     estimators    the classes: scikit-learn's own, with another `fit`
-    records       what was fitted in this process, and by whom
+    records       fits in this process, by library
     __main__      the command line
 """
 
@@ -27,15 +27,15 @@ REPLACED = {
     ),
     "sklearn.tree": ("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"),
 }
-_before: dict[tuple[str, str], object] = {}  # what stood in their place
+_before: dict[tuple[str, str], object] = {}  # the replaced classes
 
 
 def install() -> None:
-    """Put weald's classes in the place of scikit-learn's trees and forests, for all later imports of this process.
+    """Replace scikit-learn's trees and forests by weald's classes, for all later imports in this process.
 
     They are subclasses of scikit-learn's, with its parameters and defaults: `max_features=1.0` in regression, one
-    thread unless `n_jobs` says more. Parts of scikit-learn that are made of trees (AdaBoost, gradient boosting,
-    isolation forests) keep its own. The summary counts the fits since then.
+    thread unless `n_jobs` is set. Other parts of scikit-learn that contain trees (AdaBoost, gradient boosting,
+    isolation forests) are not changed. The summary counts the fits since then.
 
     Examples
     --------
@@ -59,31 +59,31 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Put back what `install` replaced. Estimators that exist stay as they are."""
+    """Restore the classes that `install` replaced. Existing estimators do not change."""
     while _before:
         (module, name), original = _before.popitem()
         setattr(import_module(module), name, original)
 
 
 def is_installed() -> bool:
-    """Return whether weald's classes stand in the place of scikit-learn's."""
+    """Return whether scikit-learn's classes are replaced by weald's."""
     return bool(_before)
 
 
 def summary() -> Summary:
-    """Say which fits of this process weald made, and which it left to scikit-learn, and why.
+    """Return which fits of this process weald did, which it left to scikit-learn, and why.
 
     Returns
     -------
     Summary
-        `replaced`: names of the classes; `fits`: how often which class was fitted, by whom, and the reason. Print it.
+        `replaced`: names of the classes; `fits`: number of fits by class, library and reason. Print it.
 
     Examples
     --------
     >>> import weald.accel
     >>> print(weald.accel.summary())  # doctest: +SKIP
-    weald stands in the place of 8 classes of sklearn.ensemble and sklearn.tree.
+    weald replaces 8 classes of sklearn.ensemble and sklearn.tree.
     RandomForestRegressor: 3 fits by weald
-    RandomForestRegressor: 1 fit by scikit-learn, since weald has no criterion 'absolute_error'
+    RandomForestRegressor: 1 fit by scikit-learn, because weald has no criterion 'absolute_error'
     """
     return summarize(tuple(sorted(f"{module}.{name}" for module, name in _before)))

@@ -1,4 +1,4 @@
-"""`python -m weald.accel [--report] script.py [arguments]`: a script of scikit-learn's forests, run with weald's."""
+"""`python -m weald.accel [--report] script.py [arguments]`: run a script with weald in place of scikit-learn."""
 
 import runpy
 import sys
@@ -10,9 +10,9 @@ USAGE = """\
 usage: python -m weald.accel [--report] script.py [arguments]
        python -m weald.accel [--report] -m module [arguments]
 
-Run a script in which scikit-learn's trees and forests are weald's.
+Run a script with weald's trees and forests in place of scikit-learn's.
 
-  --report    say at the end, on stderr, which fits weald made, which it did not, and why
+  --report    print on stderr which fits weald did, which scikit-learn did, and why
   -m module   run a module instead of a script
 """
 
@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"{USAGE}\nerror: {found}\n")
         return 2
     if not as_module and not Path(rest[0]).exists():
-        sys.stderr.write(f"error: there is no script {rest[0]!r}\n")
+        sys.stderr.write(f"error: script {rest[0]!r} does not exist\n")
         return 2
     accel.install()
     sys.argv = rest

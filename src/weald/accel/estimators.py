@@ -1,15 +1,15 @@
-"""scikit-learn's trees and forests with another `fit`: weald grows the trees where it can.
+"""scikit-learn's trees and forests with another `fit`: weald grows the trees if it can.
 
     RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor
     DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
-Each is a subclass of scikit-learn's class of that name, with its parameters and defaults, so whatever asks for that
-class finds it. `weald_` is the model that weald fitted. It answers predictions; `estimators_` and `tree_` are
-scikit-learn's own, made from it when they are asked for. As in scikit-learn, rows are rounded to float32, so that both
-say the same of every row.
+Each class is a subclass of scikit-learn's class of that name, with its parameters and defaults, so `isinstance` checks
+pass. `weald_` is the model that weald fitted and that predicts; `estimators_` and `tree_` are scikit-learn's own
+objects, converted on access. As in scikit-learn, rows are rounded to float32, so that the predictions of both are the
+same.
 
-What weald cannot fit, scikit-learn fits: see `weald.accel.summary`. These classes are imported by workers and by
-unpickling, whether or not they are installed there.
+Fits that weald cannot do are left to scikit-learn: see `weald.accel.summary`. Worker processes and unpickling import
+these classes, whether or not `install` was called there.
 """
 
 import copy
@@ -35,7 +35,7 @@ from weald.errors import WealdError
 from weald.estimators.base import TreeModel
 
 OOB = ("oob_score_", "oob_decision_function_", "oob_prediction_")
-THEIRS: dict[str, type] = {  # before anything was replaced: `install` imports this module first
+THEIRS: dict[str, type] = {  # the original classes: `install` imports this module first
     name: getattr(module, name)
     for module, group in (
         (
@@ -52,32 +52,32 @@ THEIRS: dict[str, type] = {  # before anything was replaced: `install` imports t
 
 
 class Accelerated(BaseEstimator):
-    """What all of them share."""
+    """Base class of all estimators."""
 
-    _made_of_it = ""  # the attribute that scikit-learn's own trees are in
-    _name = ""  # of weald's class, and of scikit-learn's
+    _made_of_it = ""  # the attribute with scikit-learn's own trees
+    _name = ""  # name of weald's and of scikit-learn's class
 
     weald_: TreeModel
 
     @classmethod
     def __subclasshook__(cls, other: type) -> bool:
-        """Count scikit-learn's own as well: a script's isinstance names this class and may be handed the other."""
+        """Accept instances of scikit-learn's own class: after `install`, scripts' isinstance checks name this class."""
         own = vars(cls).get("_name")
         return True if own and THEIRS[own] in other.__mro__ else NotImplemented
 
     def _fit_with_weald(self, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, *, check_input: bool) -> bool:
-        """Fit, and return True; or say why not, and return False."""
+        """Fit and return True; or record why not, and return False."""
         self._validate_params()
         reason = why_not(self, y, sample_weight)
         if not reason:
             try:
                 fitted = grow(self, X, y, sample_weight, check_input=check_input)
-            except WealdError as error:  # scikit-learn may take it, or has an error of its own
+            except WealdError as error:  # scikit-learn may accept the data, or raises its own error
                 reason = str(error)
         record(type(self).__name__, reason)
         if reason:
             if getattr(self, "warm_start", False):
-                getattr(self, self._made_of_it, None)  # scikit-learn goes on with the trees that weald grew
+                getattr(self, self._made_of_it, None)  # scikit-learn continues with the trees that weald grew
             else:
                 self.__dict__.pop(self._made_of_it, None)
             self.__dict__.pop("weald_", None)
@@ -87,17 +87,17 @@ class Accelerated(BaseEstimator):
         return True
 
     def _learn(self, fitted: TreeModel) -> None:
-        """Take over what scikit-learn's fit would have learned."""
+        """Set the attributes that scikit-learn's fit would set."""
         self.weald_, self.n_outputs_ = fitted, fitted.n_outputs_
         if fitted.task is Task.CLASSIFICATION:
             self.classes_, self.n_classes_ = fitted.classes_, fitted.n_classes_
 
     def _rows(self, X: TableLike, *, check_input: bool = True) -> Native:
-        """Read rows to predict as scikit-learn does."""
+        """Validate rows to predict as scikit-learn does."""
         return read(self, X, reset=False) if check_input else X
 
     def _converted(self) -> Native:
-        """Make scikit-learn's own estimator of the trees; what a model lacks must look like any missing attribute."""
+        """Convert to scikit-learn's own estimator; before a fit, raise the usual error for a missing attribute."""
         if "weald_" not in vars(self):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {self._made_of_it!r}")
         return self.weald_.to_sklearn(check=False).model
@@ -107,20 +107,20 @@ class Accelerated(BaseEstimator):
         return "weald_" in vars(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what can be made again."""
+        """Leave out trees that can be converted again."""
         state = super().__getstate__()
         return {name: value for name, value in state.items() if not (self._is_wealds and name == self._made_of_it)}
 
 
 def why_not(model: Accelerated, y: ColumnLike, sample_weight: ColumnLike) -> str:
-    """Say why weald cannot fit an estimator; "" if it can."""
-    task = getattr(weald, model._name).task  # noqa: SLF001  (these functions are the body of the class)
+    """Return why weald cannot fit an estimator; "" if it can."""
+    task = getattr(weald, model._name).task  # noqa: SLF001  (these functions belong to the class)
     if not isinstance(model.criterion, str) or model.criterion not in names(task):
         return f"weald has no criterion {model.criterion!r}"
     if not isinstance(getattr(model, "splitter", "best"), str):
-        return "weald takes no splitter objects"
+        return "weald does not accept splitter objects"
     if getattr(model, "warm_start", False) and "estimators_" in vars(model) and "weald_" not in vars(model):
-        return "warm_start goes on with trees that scikit-learn grew"
+        return "warm_start continues with trees that scikit-learn grew"
     if sparse.issparse(y):
         return "y is sparse"
     if sample_weight is not None and np.min(np.asarray(sample_weight, dtype=np.float64), initial=0.0) < 0:
@@ -129,7 +129,7 @@ def why_not(model: Accelerated, y: ColumnLike, sample_weight: ColumnLike) -> str
 
 
 def grow(model: Accelerated, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, *, check_input: bool) -> TreeModel:
-    """Fit weald's estimator of the same parameters."""
+    """Fit weald's estimator with the same parameters."""
     table: Native = X
     if check_input:
         table, y = read(model, X, y)
@@ -142,7 +142,7 @@ def grow(model: Accelerated, X: TableLike, y: ColumnLike, sample_weight: ColumnL
 
 
 def read(model: Accelerated, X: TableLike, y: ColumnLike = None, *, reset: bool = True) -> Any:
-    """Read X, or X and y, as scikit-learn does: float32, its errors, its names of features."""
+    """Validate X, or X and y, as scikit-learn does: float32, its errors, its feature names."""
     finite = True if sparse.issparse(X) else "allow-nan"
     kinds = {"dtype": np.float32, "accept_sparse": "csc" if reset else "csr", "ensure_all_finite": finite}
     if not reset:
@@ -153,7 +153,7 @@ def read(model: Accelerated, X: TableLike, y: ColumnLike = None, *, reset: bool 
 def translate(
     model: Accelerated, ours: TreeModel, shape: tuple[int, ...], sample_weight: ColumnLike
 ) -> dict[str, object]:
-    """Say scikit-learn's parameters in weald's words."""
+    """Translate scikit-learn's parameters to weald's."""
     theirs, known = model.get_params(deep=False), ours.get_params(deep=False)
     given = {name: value for name, value in theirs.items() if name in known}
     given["n_jobs"] = threads(model)
@@ -167,12 +167,12 @@ def translate(
 
 
 def threads(model: Accelerated) -> int:
-    """Count the threads: one, unless the user asks for more, as in scikit-learn."""
+    """Return the number of threads: one unless `n_jobs` is set, as in scikit-learn."""
     return int(joblib.effective_n_jobs(getattr(model, "n_jobs", None)))
 
 
 def draws(max_samples: Any, n_rows: int, sample_weight: ColumnLike) -> object:
-    """Count the draws of a bag: the rows, whatever they weigh, or a share of the weight."""
+    """Return the number of draws per bag: the number of rows, regardless of weights, or a fraction of the weight."""
     if max_samples is None:
         return None if sample_weight is None else n_rows
     if is_whole(max_samples):
@@ -185,7 +185,7 @@ def draws(max_samples: Any, n_rows: int, sample_weight: ColumnLike) -> object:
 
 
 class AcceleratedForest(Accelerated):
-    """What the four forests share."""
+    """Base class of the four forests."""
 
     _made_of_it = "estimators_"
 
@@ -205,7 +205,7 @@ class AcceleratedForest(Accelerated):
 
     @cached_property
     def estimators_(self) -> list[Native]:
-        """The trees as scikit-learn's own, made when they are first asked for."""
+        """The trees as scikit-learn's own estimators, converted on first access."""
         found: list[Native] = self._converted().estimators_
         return found
 
@@ -222,7 +222,7 @@ class AcceleratedForest(Accelerated):
         return found
 
     def _model(self) -> Native:
-        """Give weald's model, with as many threads as are wanted now."""
+        """Return weald's model with the current number of threads."""
         wanted = threads(self)
         if self.weald_.n_jobs != wanted:
             self.weald_.n_jobs = wanted
@@ -242,7 +242,7 @@ class AcceleratedForest(Accelerated):
 
 
 class AcceleratedForestClassifier(AcceleratedForest):
-    """What forests add that predict classes."""
+    """Base class of the forest classifiers."""
 
     def predict_proba(self, X: TableLike) -> Native:
         """Predict class probabilities, as scikit-learn's `predict_proba`."""
@@ -250,25 +250,25 @@ class AcceleratedForestClassifier(AcceleratedForest):
 
 
 class RandomForestClassifier(AcceleratedForestClassifier, sklearn.ensemble.RandomForestClassifier):
-    """scikit-learn's random forest that predicts classes, grown by weald."""
+    """scikit-learn's random forest classifier, trained by weald."""
 
     _name = "RandomForestClassifier"
 
 
 class RandomForestRegressor(AcceleratedForest, sklearn.ensemble.RandomForestRegressor):
-    """scikit-learn's random forest that predicts numbers, grown by weald."""
+    """scikit-learn's random forest regressor, trained by weald."""
 
     _name = "RandomForestRegressor"
 
 
 class ExtraTreesClassifier(AcceleratedForestClassifier, sklearn.ensemble.ExtraTreesClassifier):
-    """scikit-learn's extra-trees that predict classes, grown by weald."""
+    """scikit-learn's extra-trees classifier, trained by weald."""
 
     _name = "ExtraTreesClassifier"
 
 
 class ExtraTreesRegressor(AcceleratedForest, sklearn.ensemble.ExtraTreesRegressor):
-    """scikit-learn's extra-trees that predict numbers, grown by weald."""
+    """scikit-learn's extra-trees regressor, trained by weald."""
 
     _name = "ExtraTreesRegressor"
 
@@ -277,7 +277,7 @@ class ExtraTreesRegressor(AcceleratedForest, sklearn.ensemble.ExtraTreesRegresso
 
 
 class AcceleratedTree(Accelerated):
-    """What the four trees share."""
+    """Base class of the four single trees."""
 
     _made_of_it = "tree_"
 
@@ -295,7 +295,7 @@ class AcceleratedTree(Accelerated):
 
     @cached_property
     def tree_(self) -> Native:
-        """The nodes as scikit-learn's own, made when they are first asked for."""
+        """The nodes as scikit-learn's own tree, converted on first access."""
         return self._converted().tree_
 
     def predict(self, X: TableLike, check_input: bool = True) -> Native:
@@ -312,7 +312,7 @@ class AcceleratedTree(Accelerated):
 
 
 class AcceleratedTreeClassifier(AcceleratedTree):
-    """What trees add that predict classes."""
+    """Base class of the tree classifiers."""
 
     def predict_proba(self, X: TableLike, check_input: bool = True) -> Native:
         """Predict class probabilities, as scikit-learn's `predict_proba`."""
@@ -322,24 +322,24 @@ class AcceleratedTreeClassifier(AcceleratedTree):
 
 
 class DecisionTreeClassifier(AcceleratedTreeClassifier, sklearn.tree.DecisionTreeClassifier):
-    """scikit-learn's decision tree that predicts classes, grown by weald."""
+    """scikit-learn's decision tree classifier, trained by weald."""
 
     _name = "DecisionTreeClassifier"
 
 
 class DecisionTreeRegressor(AcceleratedTree, sklearn.tree.DecisionTreeRegressor):
-    """scikit-learn's decision tree that predicts numbers, grown by weald."""
+    """scikit-learn's decision tree regressor, trained by weald."""
 
     _name = "DecisionTreeRegressor"
 
 
 class ExtraTreeClassifier(AcceleratedTreeClassifier, sklearn.tree.ExtraTreeClassifier):
-    """scikit-learn's extra-tree that predicts classes, grown by weald."""
+    """scikit-learn's extra-tree classifier, trained by weald."""
 
     _name = "ExtraTreeClassifier"
 
 
 class ExtraTreeRegressor(AcceleratedTree, sklearn.tree.ExtraTreeRegressor):
-    """scikit-learn's extra-tree that predicts numbers, grown by weald."""
+    """scikit-learn's extra-tree regressor, trained by weald."""
 
     _name = "ExtraTreeRegressor"

@@ -1,34 +1,34 @@
-"""What was fitted in this process, and by whom.
+"""The fits in this process, by library.
 
-record          note a fit
-summarize       all of it -> Summary
-forget          begin anew
+record          count a fit
+summarize       all counts -> Summary
+forget          reset the counts
 """
 
 import threading
 from collections import Counter
 from dataclasses import dataclass
 
-_fits: Counter[tuple[str, str]] = Counter()  # (class, why weald did not fit it; "" where it did)
+_fits: Counter[tuple[str, str]] = Counter()  # (class, reason why weald could not fit it; "" if it did)
 _recording = threading.Lock()
 
 
 @dataclass(frozen=True)
 class Fits:
-    """Fits of one class that went the same way."""
+    """Fits of one class by one library."""
 
     estimator: str
     count: int
-    reason: str  # why scikit-learn made them; "" where weald did
+    reason: str  # why scikit-learn did the fits; "" if weald did
 
     def __str__(self) -> str:
         times = f"{self.estimator}: {self.count} fit{'s' if self.count > 1 else ''}"
-        return f"{times} by scikit-learn, since {self.reason}" if self.reason else f"{times} by weald"
+        return f"{times} by scikit-learn, because {self.reason}" if self.reason else f"{times} by weald"
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What was replaced, and what came of it in this process; workers in other processes count for themselves."""
+    """The replaced classes, and the fits in this process; worker processes count separately."""
 
     replaced: tuple[str, ...]
     fits: tuple[Fits, ...]
@@ -36,7 +36,7 @@ class Summary:
     def __str__(self) -> str:
         modules = sorted({name.rpartition(".")[0] for name in self.replaced})
         replaced = (
-            f"weald stands in the place of {len(self.replaced)} classes of {' and '.join(modules)}."
+            f"weald replaces {len(self.replaced)} classes of {' and '.join(modules)}."
             if self.replaced
             else "weald.accel is not installed."
         )
@@ -44,7 +44,7 @@ class Summary:
 
 
 def record(estimator: str, reason: str) -> None:
-    """Note a fit."""
+    """Count a fit."""
     with _recording:
         _fits[estimator, reason] += 1
 
@@ -57,6 +57,6 @@ def summarize(replaced: tuple[str, ...]) -> Summary:
 
 
 def forget() -> None:
-    """Forget the fits so far."""
+    """Reset the counts."""
     with _recording:
         _fits.clear()
