@@ -22,8 +22,8 @@ class BiasVariance:
     error: float  # mean squared error, or misclassification rate
     bias: float  # of the main prediction; squared bias in regression
     variance: float  # effect of differing from the main prediction; error = bias + variance
-    unbiased_variance: float  # classification: differing where the main prediction is right, which increases the error
-    biased_variance: float  # classification: right predictions where the main one is wrong, which decrease the error
+    unbiased_variance: float  # classification: where the main prediction is right, differing increases the error
+    biased_variance: float  # classification: where the main prediction is wrong, differing decreases the error
     main: Array  # by row: mean prediction, or the most frequent class (ties: the first)
     counts: IntArray  # by row: number of predictions
 

@@ -32,7 +32,7 @@ INCREASE = ("increase of the misclassification rate", "increase of the squared e
 
 @dataclass(frozen=True)
 class ImportanceKind:
-    """A method."""
+    """A method of computing importances."""
 
     answer: Callable[[ImportanceRequest], Found]
     units: tuple[str, str] = INCREASE  # in classification, in regression

@@ -26,7 +26,7 @@ SHOWN = 30  # maximum number of features in a printed table or a plot
 
 
 class Found(TypedDict, total=False):
-    """The numbers that a method computes; `values` and `methods` are always there."""
+    """The numbers that a method computes; `values` and `methods` are always present."""
 
     values: Required[FloatArray]
     methods: Required[dict[str, str]]

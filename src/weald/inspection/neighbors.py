@@ -87,7 +87,7 @@ def require_room(sharing: LeafMembership) -> None:
 
 
 def add_up(engine: Engine, sharing: LeafMembership, k: int | None, n_threads: int) -> sparse.csr_array:
-    """Let the engine sum the weights of leaf members for query rows (rows x members)."""
+    """Sum the weights of leaf members for query rows (rows x members)."""
     check_k(k, none=True)
     if k is None:
         require_room(sharing)

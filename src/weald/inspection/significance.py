@@ -1,8 +1,9 @@
 """Uncertainty of importances: standard errors over trees or rows, and p-values.
 
 Standard errors over trees show how precise a value is for this number of trees, not whether the feature would be
-important in another sample. The p-value answers that: a one-sided t-test over rows of whether the loss of a row is
-larger without the feature. Each row is compared with itself, as in Watson and Wright (2021) for a given model.
+important in another sample. That is tested by the p-value: a one-sided t-test over rows, whose null hypothesis is that
+the mean loss of a row is not larger without the feature. Each row is compared with itself, as in Watson and Wright
+(2021) for a given model.
 """
 
 import numpy as np

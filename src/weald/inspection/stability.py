@@ -35,11 +35,11 @@ def stability(
 ) -> Stability:
     """Measure how much an estimator changes with its training data.
 
-    Clones are fitted to bootstrap samples of the rows and compared in pairs, on all rows or on others. The change of
+    Clones are fitted to bootstrap samples of the rows and compared in pairs, on all rows or on `X_test`. The change of
     predictions is the fraction of rows on which two clones disagree; in regression, the root of the mean squared
     difference, in units of the standard deviation of y. The structure is compared by shared leaves: with K(i, j) the
     fraction of trees in which rows i and j share a leaf, it is the sum of abs(K - K') over the sum of K + K', over
-    pairs of rows, of at most 200 rows.
+    all pairs of at most 200 rows.
 
     Parameters
     ----------

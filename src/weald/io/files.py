@@ -57,7 +57,7 @@ RECORDS: dict[str, type] = {
 LEARNED: dict[str, Hint] = {
     "altered_by_": str,
     "class_labels_": np.ndarray | list,  # of a tree in a forest
-    "classes_": np.ndarray | list,  # lists where there are several targets
+    "classes_": np.ndarray | list,  # lists for several targets
     "feature_names_in_": np.ndarray,
     "n_classes_": int | list,
     "n_features_in_": int,

@@ -71,7 +71,7 @@ def pack_floats(name: str, values: FloatArray, group: IntArray | None = None, n_
 
 
 def pack_residual(name: str, values: FloatArray, guess: FloatArray) -> Arrays:
-    """Write the differences of doubles from a prediction: nothing, a byte or two each, or the doubles as they are."""
+    """Store the differences of doubles from predictions: nothing, one or two bytes each, or the doubles themselves."""
     values = np.ascontiguousarray(values)
     difference = values.view(np.int64) - _tidy(guess).view(np.int64)
     if not difference.any():

@@ -1,7 +1,7 @@
 """A hash of each tree in a file, and their Merkle root.
 
 write          forests -> a note and an array
-check          refuse hashes that are not those of the forests
+check          refuse hashes that differ from those of the forests
 merkle_root    hashes of trees -> one hash, from which a tree can be proven to be in the forest
 
 Hashes are an optional part of a file: a reader that does not know them ignores them.

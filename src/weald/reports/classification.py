@@ -21,7 +21,7 @@ MOST_POINTS = 150  # of a curve
 
 
 def pictures(predictions: Predictions, classes: Array) -> Markup:
-    """Draw all of them."""
+    """Draw all charts."""
     labels = [str(label) for label in classes]
     counts = metrics.confusion(predictions.truth, predictions.winners, len(classes), predictions.weight, None)
     confused = _matrix(counts, labels) if len(classes) <= MOST_CLASSES else _pairs(counts, labels)

@@ -10,7 +10,7 @@ from weald.reports.section import figure, figures, number
 
 
 def pictures(predictions: Predictions) -> Markup:
-    """Draw all of them."""
+    """Draw all charts."""
     return figures(_predicted_against_true(predictions), _residuals(predictions), _by_size(predictions))
 
 

@@ -418,7 +418,7 @@ class Bag:
 
     sizes: list[int]
     weights: list[int]
-    scale: float | None = None  # this weight is 1 in the user's units; None: weights are in the user's units
+    scale: float | None = None  # factor from weights to the user's units; None: 1
 
 
 def draw_counts(coded: Coded, growth: "Growth", seed: int, tree: int) -> list[int]:
@@ -427,7 +427,7 @@ def draw_counts(coded: Coded, growth: "Growth", seed: int, tree: int) -> list[in
     Each stratum has its own line, and strata are drawn from one after the other. With groups, a line consists of
     groups, all of length 1, and the rows of a group count as often as the group was drawn.
     """
-    units = coded.groups or list(range(len(coded.line)))  # what is drawn, by rank
+    units = coded.groups or list(range(len(coded.line)))  # rows or groups to draw, by rank
     lengths = [1] * (max(units) + 1) if coded.groups else coded.line
     counts = [0] * len(lengths)
     drawn = 0
@@ -697,7 +697,7 @@ class Tree:
         return reduce(operator.add, terms)
 
     def is_cut_by_sets(self, feature: int) -> bool:
-        """Return whether a feature is cut by sets of categories, not like numbers (more than `max_categories`)."""
+        """Return whether a feature is cut by sets: if it is categorical and has at most `max_categories`."""
         column, most = self.coded.columns[feature], self.growth.max_categories
         return column.is_categorical and (most == 0 or len(column.lows) <= most)
 
@@ -937,7 +937,7 @@ def noise_of_labels(tree: Tree, node: "Node", feature: int) -> float:
 
 
 def mixed(tree: Tree, node: "Node") -> float:
-    """Return the gain of a node if its sides were pure: up to the score of one class, or the squares about the mean."""
+    """Return the largest possible gain of a node: that of a cut whose sides are both pure."""
     tally = node.tally
     if tree.target.n_classes:
         term = CRITERIA[tree.growth.criterion]
@@ -1155,7 +1155,7 @@ def categories_of(tree: Tree, split: Split) -> Categories:
 
 
 def flatten(tree: Tree, root: Node) -> FlatTree:
-    """Number the nodes in pre-order and append them to lists."""
+    """Number the nodes in pre-order and store them in lists."""
     flat = FlatTree(weight_scale=tree.bag.scale)
     waiting: list[tuple[Node, int]] = [(root, -1)]
     while waiting:
