@@ -255,6 +255,35 @@ def test_a_model_file_is_looked_into(place, capsys):
     assert forest.forest_.fingerprint() in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("task", ["classes", "numbers"])
+def test_multi_output_models_are_looked_into_and_not_reported(tmp_path, capsys, task):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    Y = np.column_stack([X[:, 0] + rng.normal(size=80), X[:, 1]])
+    kind = weald.RandomForestRegressor
+    if task == "classes":
+        kind, Y = weald.RandomForestClassifier, np.where(Y > 0, "yes", "no")
+    model = kind(40, oob_score=True, random_state=0).fit(X, Y)
+    file = tmp_path / "m.weald"
+    model.save(file)
+    facts = ask(capsys, "inspect", file)
+    assert facts["n_targets"] == 2
+    assert facts["fingerprint"] == [forest.fingerprint() for forest in model.forests_]
+    assert facts["classes"] == ([["no", "yes"]] * 2 if task == "classes" else None)
+    assert facts["nodes"] == model.forests_[0].n_nodes
+    assert [f["feature"] for f in facts["features"]] == ["x0", "x1", "x2"]
+    assert run(["inspect", str(file)]) == 0
+    shown = capsys.readouterr().out
+    assert "targets      2\n" in shown
+    score = "accuracy {:.4g}: fraction of rows with every target right" if task == "classes" else "R² {:.4g}, mean over"
+    assert score.format(model.oob_score_) in shown
+    assert all(forest.fingerprint() in shown for forest in model.forests_)
+    assert run(["report", str(file), "-o", str(tmp_path / "page.html")]) == 1
+    said = capsys.readouterr().err
+    assert "A report covers one target, and this model has 2. Train a model for each target." in said
+    assert not (tmp_path / "page.html").exists()
+
+
 def test_a_trained_model_shows_its_out_of_bag_score(place, tmp_path, capsys):
     folder, *_ = place
     for table, target, score in (("t.csv", "y", "accuracy"), ("z.csv", "z", "R²")):

@@ -18,6 +18,7 @@ def draw_classes(n, n_classes, seed):
     rng = np.random.default_rng(seed)
     shares = rng.dirichlet(np.ones(n_classes), size=n).round(2)
     shares[:, 0] += 1 - shares.sum(axis=1)
+    shares = shares.clip(0)  # of rounding
     truth = np.array([rng.choice(n_classes, p=np.abs(row) / np.abs(row).sum()) for row in shares])
     return truth, shares
 
@@ -37,6 +38,7 @@ def test_metrics_of_classes_are_those_of_scikit_learn(n_classes, weighted):
     squares = ((shares - np.eye(n_classes)[truth]) ** 2).sum(axis=1)
     brier = np.average(squares, weights=weight)
     assert found["Brier score"] == pytest.approx(brier / 2 if n_classes == 2 else brier)
+    assert found["log loss"] == pytest.approx(theirs.log_loss(truth, shares, **given))
     if n_classes == 2:
         assert found["Brier score"] == pytest.approx(theirs.brier_score_loss(truth, shares[:, 1], **given))
 
@@ -75,7 +77,7 @@ def draw_numbers(seed):
 def draw_two(seed):
     rng = np.random.default_rng(seed)
     truth = (rng.random(400) < 0.3).astype(int)
-    score = np.clip(0.4 + 0.2 * truth + rng.normal(scale=0.2, size=400), 0, 1)
+    score = np.clip(0.4 + 0.2 * truth + rng.normal(scale=0.2, size=400), 0.01, 0.99)
     return answers(truth, np.column_stack([1 - score, score]))
 
 
@@ -101,4 +103,13 @@ def test_the_influence_on_the_area_under_the_curve_is_its_derivative():
 
 def test_a_single_class_has_no_area_under_the_curve():
     names = [score.name for score in judge(answers(np.zeros(5, dtype=int), np.tile([0.9, 0.1], (5, 1))))]
-    assert names == ["accuracy", "balanced accuracy", "Brier score"]
+    assert names == ["accuracy", "balanced accuracy", "Brier score", "log loss"]
+
+
+def test_an_infinite_log_loss_counts_as_in_scikit_learn_and_has_no_interval():
+    truth, shares = np.array([0, 1, 1]), np.array([[0.8, 0.2], [1.0, 0.0], [0.4, 0.6]])
+    found = {score.name: score for score in judge(answers(truth, shares))}["log loss"]
+    assert found.value == pytest.approx(theirs.log_loss(truth, shares))
+    assert np.isnan([found.low, found.high]).all()
+    found = {score.name: score for score in judge(answers(truth[[0, 2]], shares[[0, 2]]))}["log loss"]
+    assert found.low < found.value < found.high

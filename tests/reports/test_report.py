@@ -4,19 +4,21 @@ import json
 import re
 from html import unescape
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
-from sklearn.metrics import accuracy_score
+from sklearn.metrics import accuracy_score, roc_auc_score
 from sklearn.model_selection import train_test_split
 
 import weald
 from tests.browser import needs_browser, open_page
 from weald.estimators.prediction import read_matrix
-from weald.reports import columns, dependence
+from weald.reports import columns, dependence, guides
 
+ROOT = Path(__file__).parents[2]
 VOID = {"meta", "input", "br"}
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -24,7 +26,7 @@ HOSTILE = [
     "</title></style></svg>&amp;\x00\n",
     "\u202egnirts \ud800",
 ]
-ALL = ["data", "quality", "trees", "importance", "dependence", "mistakes", "browser", "making"]
+ALL = ["data", "drift", "quality", "trees", "importance", "dependence", "mistakes", "browser", "making"]
 
 
 class Page(HTMLParser):
@@ -277,7 +279,8 @@ said.sorted = names.join() === [...names].sort().reverse().join();
 said.csv = [...document.querySelectorAll("main table")].every(table => table.querySelectorAll(".csv").length === 1);
 const links = []; HTMLAnchorElement.prototype.click = function () { links.push(this.download) };
 document.querySelector("#importance .csv").click(); said.download = links.join() === "importances-of-all-kinds.csv";
-said.charts = [...document.querySelectorAll("svg.chart")].every(svg => svg.getBoundingClientRect().width > 200);
+const charts = [...document.querySelectorAll("svg.chart")].filter(svg => !svg.closest("[hidden]"));
+said.charts = charts.every(svg => svg.getBoundingClientRect().width > 200);
 said.wide = document.documentElement.scrollWidth <= innerWidth;
 document.body.setAttribute("data-said", JSON.stringify(said));
 """
@@ -404,6 +407,66 @@ def test_nineteen_classes_have_a_matrix_and_a_line_each():
         assert text[at + 2] == f"{100 * confusion[k, k] / confusion[k].sum():.1f} %"
     assert "the 6 most common of 19 classes" in " ".join(text)
     assert html.count('class="n cell right"') == 19
+
+
+def test_a_report_on_several_targets_is_refused_and_one_on_each_is_not():
+    X, y = load_diabetes(return_X_y=True)
+    Y = np.column_stack([y, -y])
+    model = weald.RandomForestRegressor(5, random_state=0).fit(X[:300], Y[:300])
+    with pytest.raises(weald.ParameterError, match=r"A report covers one target, and this model has 2.*of_target\(0\)"):
+        model.report(X[:300], Y[:300])
+    made = weald.report(model.of_target(1), X_test=X[300:], y_test=Y[300:, 1])
+    off = model.predict(X[300:])[:, 1] - Y[300:, 1]
+    assert made.metrics["held out"]["MAE"][0] == pytest.approx(np.abs(off).mean())
+
+
+def test_rows_whose_log_loss_is_infinite_are_counted(iris):
+    forest, X, y, *_ = iris
+    found = forest.out_of_bag(X, y)
+    right = found.probabilities[np.arange(len(y)), np.searchsorted(forest.classes_, y)]
+    assert (right == 0).any()
+    text = " ".join(Page(forest.report(X, y).html).text)
+    assert f"probability 0 in {(right == 0).sum()} of {len(y)} rows" in text
+    assert "no interval" in text
+
+
+def test_sections_name_guides_by_their_titles():
+    assert set(guides.GUIDES) == set(ALL)
+    for titles in guides.GUIDES.values():
+        for title, file in titles:
+            assert (ROOT / "docs" / file).read_text(encoding="utf-8").startswith(f"# {title}\n")
+
+
+PICK = """
+const said = {}, part = document.querySelector(".classes"), select = part.querySelector("select");
+const caption = () => part.querySelector(".of-class:not([hidden]) figcaption").textContent;
+said.first = caption(); select.value = "7"; select.dispatchEvent(new Event("change")); said.picked = caption();
+said.shown = part.querySelectorAll(".of-class:not([hidden])").length;
+document.body.setAttribute("data-said", JSON.stringify(said));
+"""
+
+
+@needs_browser
+def test_a_class_can_be_picked(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = np.array([f"kind {k:02}" for k in range(19)])
+    y = np.concatenate([labels, rng.choice(labels, 600)])
+    X = rng.normal(size=(619, 4)) + np.char.partition(y, " ")[:, 2].astype(int)[:, None] / 4
+    forest = weald.RandomForestClassifier(30, random_state=0).fit(X, y)
+    html = weald.report(forest, X, y).html
+    assert html.count('class="of-class"') == 19
+    file = tmp_path / "page.html"
+    rule = re.search(r'<meta http-equiv="Content-Security-Policy"[^>]*>', html).group()
+    file.write_text(html.replace(rule, "").replace("</body>", f"<script>{PICK}</script></body>"), encoding="utf-8")
+    dom, console = open_page(file, tmp_path / "profile")
+    said = json.loads(unescape(re.search(r'data-said="([^"]*)"', dom).group(1)))
+    assert console == []
+    found = forest.out_of_bag(X, y)
+    known = found.mask
+    area = roc_auc_score(y[known] == "kind 07", found.probabilities[known, 7])
+    assert "class kind 00" in said["first"]
+    assert f"class kind 07. Area {area:.4g}." in said["picked"]
+    assert said["shown"] == 1
 
 
 def test_a_report_has_its_date(iris):

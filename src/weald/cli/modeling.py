@@ -29,6 +29,7 @@ from weald.data.schema import DATES
 from weald.data.task import Task
 from weald.data.types import Array, FloatArray
 from weald.estimators.base import TreeModel
+from weald.estimators.multi_output import forests_of
 
 MODELS = {"forest": "RandomForest", "extra": "ExtraTrees", "tree": "DecisionTree"}
 
@@ -124,7 +125,7 @@ def load_model(path: Path) -> TreeModel:
 
 def task_of(model: TreeModel) -> Task:
     """Return the task of a model."""
-    return model.forest_.task
+    return forests_of(model)[0].task
 
 
 def names_of(model: TreeModel) -> list[str]:

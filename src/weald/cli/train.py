@@ -1,5 +1,6 @@
 """`weald train`: a file to a model."""
 
+import math
 import shlex
 import sys
 import time
@@ -241,6 +242,7 @@ def show_metrics(metrics: list[MetricRow]) -> None:
     lines = []
     for m in metrics:
         write = screen.number if m["metric"] in UNITS_OF_TARGET else screen.probability
-        lines.append([m["rows"], m["metric"], write(m["value"]), f"{write(m['low'])} to {write(m['high'])}"])
+        interval = "none" if math.isnan(m["low"]) else f"{write(m['low'])} to {write(m['high'])}"
+        lines.append([m["rows"], m["metric"], write(m["value"]), interval])
     if lines:
         screen.show_table(["rows", "metric", "value", "95 % interval"], lines, numeric=[2])

@@ -11,11 +11,13 @@
     importance       section: feature importance
     dependence       section: partial dependence
     mistakes         section: the rows with the largest errors
+    drift            section: test data against training data
     browser          section: some trees, whose nodes can be expanded
     making           section: parameters, times and versions; how to fit the model again
     section          a section and its parts: tables, figures, notes
     charts           charts: lines, bars, histograms, points
     svg              scales, axes and marks of charts
+    guides           section -> guides of the documentation about it
     page             the HTML file of all sections
     style            its style sheet and script
     tree_page        export_html: a page with a single tree

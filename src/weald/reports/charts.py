@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weald.data.times import format_time
 from weald.forest.describe.markup import Markup, join, tag
 from weald.reports import svg
 from weald.reports.section import shorten
 
 N_COLORS = 8
+FEW_TICKS = 4  # dates are long
 
 
 @dataclass(frozen=True)
@@ -37,14 +39,16 @@ def lines(
     diagonal: bool = False,
     zero: bool = False,
     rug: Sequence[float] = (),
+    time: str | None = None,
 ) -> Markup:
-    """Draw lines over numbers; several lines have a legend."""
+    """Draw lines over numbers, or over dates or durations (`time`); several lines have a legend."""
     all_y = np.concatenate([v for s in series for v in (s.y, *(s.band or ()))])
     f = svg.frame(
         x or svg.span(np.concatenate([s.x for s in series]), room=0.0 if len(series[0].x) > 1 else 0.04),
         y or svg.span(all_y, zero=zero),
     )
-    parts = [svg.axes(f, x_words, y_words)]
+    x_ticks = None if time is None else [(v, format_time(v, time)) for v in f.x.ticks(FEW_TICKS)]
+    parts = [svg.axes(f, x_words, y_words, x_ticks=x_ticks)]
     if diagonal:
         low, high = max(f.x.low, f.y.low), min(f.x.high, f.y.high)
         parts.append(svg.line(f.x(low), f.y(low), f.x(high), f.y(high), "ideal"))

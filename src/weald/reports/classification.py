@@ -36,7 +36,37 @@ def pictures(predictions: Predictions, classes: Array) -> Markup:
         ]
     by_class = [_by_class(predictions, labels, counts)] if len(classes) > 2 else []
     sliders = [_threshold(predictions, labels)] if which == [1] and len(classes) == 2 else []
-    return stack(confused, *by_class, figures(*charts_), *sliders)
+    choice = [_one_class(predictions, labels)] if which and len(classes) > 2 else []
+    return stack(confused, *by_class, figures(*charts_), *choice, *sliders)
+
+
+def _one_class(predictions: Predictions, labels: list[str]) -> Markup:
+    """Let the reader choose a class; show its curves and its calibration, against the rest."""
+    counts = np.bincount(predictions.truth, minlength=len(labels))
+    there = [int(k) for k in np.argsort(-counts, kind="stable") if 0 < counts[k] < len(predictions.truth)]
+    shown = sorted(there[:MOST_CLASSES])
+    options = (tag("option", shorten(labels[k], 40), value=i) for i, k in enumerate(shown))
+    select = tag("label", "Class ", tag("select", *options))
+    parts = []
+    for i, k in enumerate(shown):
+        draw = (_roc, _precision_recall, _gain)
+        pictures_ = [one(predictions, labels, [k], MOST_POINTS // 2) for one in draw]
+        pictures_.append(_calibration(predictions, labels, k))
+        parts.append(tag("div", figures(*pictures_), class_="of-class", hidden=i > 0))
+    of = (
+        f"the {len(shown)} most common of {len(labels)} classes" if len(there) > len(shown) else f"{len(shown)} classes"
+    )
+    words = f"Choose one of {of} to see its curves and its calibration, against all others."
+    missing = len(labels) - len(there)
+    words += f" {missing} without such rows have no curves." if missing else ""
+    return tag(
+        "div",
+        subhead("One class against the rest"),
+        tag("p", words, class_="sub"),
+        tag("div", select, class_="tools"),
+        *parts,
+        class_="classes",
+    )
 
 
 def _chosen(predictions: Predictions) -> list[int]:
@@ -125,11 +155,11 @@ def _words_of(label: str, n: int, found: str) -> str:
     return f"{shorten(label, 24)}: {found}" if n > 1 else found
 
 
-def _roc(predictions: Predictions, labels: list[str], which: list[int]) -> Markup:
+def _roc(predictions: Predictions, labels: list[str], which: list[int], most: int = MOST_POINTS) -> Markup:
     series = []
     for k in which:
         hits, alarms = _sides(predictions, k)
-        at = thin(len(hits), MOST_POINTS)
+        at = thin(len(hits), most)
         x, y = np.append(0, alarms[at] / alarms[-1]), np.append(0, hits[at] / hits[-1])
         auc = area(predictions.predicted[:, k], predictions.truth == k, predictions.weight)[0]
         series.append(Series(_words_of(labels[k], len(which), f"area {number(auc)}"), x, y))
@@ -137,11 +167,11 @@ def _roc(predictions: Predictions, labels: list[str], which: list[int]) -> Marku
     return _curves(series, words, x_words="false positive rate", y_words="recall (true positive rate)", diagonal=True)
 
 
-def _precision_recall(predictions: Predictions, labels: list[str], which: list[int]) -> Markup:
+def _precision_recall(predictions: Predictions, labels: list[str], which: list[int], most: int = MOST_POINTS) -> Markup:
     series = []
     for k in which:
         hits, alarms = _sides(predictions, k)
-        at = thin(len(hits), MOST_POINTS)
+        at = thin(len(hits), most)
         at = at[hits[at] > 0]
         x, y = hits[at] / hits[-1], hits[at] / (hits[at] + alarms[at])
         mean = average_precision_score(
@@ -153,16 +183,18 @@ def _precision_recall(predictions: Predictions, labels: list[str], which: list[i
     return _curves(series, words, x_words="recall", y_words="precision")
 
 
-def _gain(predictions: Predictions, labels: list[str], which: list[int]) -> Markup:
+def _gain(predictions: Predictions, labels: list[str], which: list[int], most: int = MOST_POINTS) -> Markup:
     series = []
     for k in which:
         hits, alarms = _sides(predictions, k)
-        at = thin(len(hits), MOST_POINTS)
+        at = thin(len(hits), most)
         x, y = np.append(0, (hits + alarms)[at] / (hits + alarms)[-1]), np.append(0, hits[at] / hits[-1])
         tenth = float(np.interp(0.1, x, y))
         found = f"{percent(tenth)} in the first 10 % of the rows, lift {number(10 * tenth)}"
+        found = found if len(which) == 1 else f"lift {number(10 * tenth)}"
         series.append(Series(_words_of(labels[k], len(which), found), x, y))
     words = f"Cumulative gain of {_of(labels, which)}: recall if you take the rows of the highest probability first."
+    words += "" if len(which) == 1 else " The lift is that of the first 10 % of the rows."
     return _curves(series, words, x_words="fraction of the rows", y_words="recall", diagonal=True)
 
 
@@ -213,10 +245,14 @@ def _of(labels: list[str], which: list[int]) -> str:
     return "each class" if len(which) == len(labels) else f"the {len(which)} most common of {len(labels)} classes"
 
 
-def _calibration(predictions: Predictions, labels: list[str]) -> Markup:
-    """Compare predicted probabilities with observed frequencies, with Wilson's interval for each bin."""
-    if predictions.predicted.shape[1] == 2:
-        predicted, happened, of = predictions.predicted[:, 1], predictions.truth == 1, f"class {shorten(labels[1], 24)}"
+def _calibration(predictions: Predictions, labels: list[str], k: int | None = None) -> Markup:
+    """Compare predicted probabilities with observed frequencies, with Wilson's interval for each bin.
+
+    k is the class; None: of two the second, else the predicted class of each row.
+    """
+    k = 1 if k is None and predictions.predicted.shape[1] == 2 else k
+    if k is not None:
+        predicted, happened, of = predictions.predicted[:, k], predictions.truth == k, f"class {shorten(labels[k], 24)}"
     else:
         predicted, happened, of = (
             predictions.predicted.max(axis=1),

@@ -33,6 +33,7 @@ class Dependence:
     rug: list[float]
     labels: list[str] | None = None  # of categories
     left_out: tuple[str, ...] = ()  # categories that are not drawn
+    time: str | None = None  # "dates" or "durations"
     half: list[tuple[float, float]] | None = None  # of categories: the interval that contains 80 % of the rows
 
 
@@ -79,6 +80,7 @@ def _predict(model: TreeModel, some: FloatArray, feature: int, words: str) -> De
     categories = model.schema_.categories[feature]
     if categories is not None:
         return _predict_categories(model, some, feature, words, categories.labels)
+    time = model.schema_.times.get(feature)
     known = some[np.isfinite(some[:, feature]), feature]
     values = np.unique(np.quantile(known, np.linspace(0.01, 0.99, N_VALUES)))
     rug = np.unique(np.quantile(known, np.linspace(0.1, 0.9, 9))).clip(values[0], values[-1]).tolist()
@@ -88,10 +90,12 @@ def _predict(model: TreeModel, some: FloatArray, feature: int, words: str) -> De
         means = predicted.mean(axis=1)
         which = np.sort(np.argsort(-np.ptp(means, axis=0), kind="stable")[:N_CLASSES])
         series = [Series(str(classes[k]), values, means[:, k], dots=dots) for k in which]
-        return Dependence(words, "probability of each class", series, rug)
+        return Dependence(words, "probability of each class", series, rug, time=time)
     one = predicted[:, :, -1] if classes is not None else predicted
     low, high = np.quantile(one, [0.1, 0.9], axis=1)
-    return Dependence(words, _of(classes, -1), [Series("", values, one.mean(axis=1), (low, high), dots)], rug)
+    return Dependence(
+        words, _of(classes, -1), [Series("", values, one.mean(axis=1), (low, high), dots)], rug, time=time
+    )
 
 
 def _predict_categories(model: TreeModel, some: FloatArray, feature: int, words: str, labels: Array) -> Dependence:
@@ -114,7 +118,7 @@ def _predict_categories(model: TreeModel, some: FloatArray, feature: int, words:
         [],
         [str(labels[v]) for v in values],
         tuple(str(labels[v]) for v in left_out),
-        list(zip(low.tolist(), high.tolist(), strict=True)),
+        half=list(zip(low.tolist(), high.tolist(), strict=True)),
     )
 
 
@@ -129,7 +133,9 @@ def _draw(one: Dependence, scale: tuple[float, float] | None) -> Markup:
         values = one.series[0].y.tolist()
         picture = charts.bars(one.labels, values, ranges=one.half, x_words=one.predicted, alt=alt)
         return figure(picture, words + _say_left_out(one.left_out))
-    picture = charts.lines(one.series, x_words=one.feature, y_words=one.predicted, alt=alt, rug=one.rug, y=scale)
+    picture = charts.lines(
+        one.series, x_words=one.feature, y_words=one.predicted, alt=alt, rug=one.rug, y=scale, time=one.time
+    )
     return figure(picture, words)
 
 

@@ -9,7 +9,8 @@ usual standard error, for the area under the ROC curve that of DeLong, DeLong an
 correct predictions have Wilson's interval instead, which is also valid near 0 and 1. Rows are assumed to be
 independent, although they share trees.
 
-There is no logarithmic loss: forests predict probabilities of exactly 0, for which it is infinite.
+Forests predict probabilities of exactly 0. If the true class has such a probability, log loss is infinite; as in
+scikit-learn it counts as 2**-52 then. There is no interval in that case: it would depend on few rows and this choice.
 """
 
 import math
@@ -23,6 +24,7 @@ from weald.estimators.metrics import wilson
 from weald.reports.predictions import Predictions
 
 Z = 1.959963984540054  # 95 %
+TINY = float(np.finfo(np.float64).eps)  # the smallest probability that log loss counts, as in scikit-learn
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,19 @@ def _brier(predictions: Predictions) -> Score:
     )
 
 
+def _log_loss(predictions: Predictions) -> Score:
+    given = probability_of_truth(predictions)
+    words = "mean of −ln(probability of the true class); 0 is best"
+    score = _mean("log loss", words, -np.log(given.clip(TINY, 1 - TINY)), predictions, 0.0)
+    return replace(score, low=math.nan, high=math.nan) if (given == 0).any() else score
+
+
+def probability_of_truth(predictions: Predictions) -> FloatArray:
+    """Return the probability of the true class, row by row."""
+    found: FloatArray = predictions.predicted[np.arange(len(predictions.truth)), predictions.truth]
+    return found
+
+
 # --------------------------------------------------------------------------------------------------------- numbers
 
 
@@ -190,5 +205,5 @@ def _score(
     return Score(name, words, value, max(least, value - half), min(most, value + half), is_share)
 
 
-CLASS_METRICS: tuple[Callable[[Predictions], Score], ...] = (_accuracy, _balanced, _auc, _brier)
+CLASS_METRICS: tuple[Callable[[Predictions], Score], ...] = (_accuracy, _balanced, _auc, _brier, _log_loss)
 NUMBER_METRICS: tuple[Callable[[Predictions], Score], ...] = (_rmse, _mae, _r2, _bias)

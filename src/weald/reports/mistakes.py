@@ -41,7 +41,7 @@ def section(
     heads += [names[f] if len(names[f]) <= 24 else names[f][:23] + "…" for f in features]
     numeric = [
         *range(3 if is_classes else 1, 5 if is_classes else 4),
-        *(5 + i - (not is_classes) for i in range(len(features))),
+        *(5 + i - (not is_classes) for i, f in enumerate(features) if model.schema_.categories[f] is None),
     ]
     what = "a wrong class, predicted with the largest margin" if is_classes else "the largest differences"
     where = predictions.source.capitalize()

@@ -1,4 +1,4 @@
-// What the page does: theme, folding trees, choosing a tree, sorting tables, downloading them.
+// What the page does: theme, folding trees, choosing a tree or a class, sorting tables, downloading them.
 const $$ = (what, where = document) => [...where.querySelectorAll(what)];
 const root = document.documentElement;
 $$(".theme").forEach(button => button.onclick = () => {
@@ -10,6 +10,8 @@ const fold = open => $$(".tree:not([hidden]) details").forEach((d, i) => { d.ope
 $$(".fold").forEach(button => button.onclick = () => fold(button.classList.contains("open")));
 $$(".pick").forEach(pick => pick.onchange = () =>
   $$(".tree").forEach((tree, t) => { tree.hidden = t !== Number(pick.value) }));
+$$(".classes").forEach(part => part.querySelector("select").onchange = event =>
+  $$(".of-class", part).forEach((shown, k) => { shown.hidden = k !== Number(event.target.value) }));
 document.addEventListener("keydown", event => {
   const here = event.target;
   if (here.tagName !== "SUMMARY") return;

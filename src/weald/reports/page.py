@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Sequence
 
 from weald.forest.describe.markup import Markup, join, tag
+from weald.reports.guides import GUIDES, WHERE
 from weald.reports.section import Section
 from weald.reports.style import script, style
 
@@ -23,7 +24,10 @@ def write_page(title: str, words: str, cards: Sequence[tuple[str, str]], section
     main = tag("main", *(_show(section) for section in sections), id="main")
     skip = tag("a", "Skip to the content", href="#main", class_="skip")
     body = tag(
-        "body", skip, tag("div", header, nav, main, tag("footer", foot), class_="page"), tag("script", Markup(script()))
+        "body",
+        skip,
+        tag("div", header, nav, main, tag("footer", foot, " ", WHERE), class_="page"),
+        tag("script", Markup(script())),
     )
     return "<!doctype html>\n" + tag("html", _head(title), body, lang="en") + "\n"
 
@@ -43,4 +47,6 @@ def _head(title: str) -> Markup:
 
 def _show(section: Section) -> Markup:
     head = join(tag("h2", section.title, id=f"{section.name}-title"), tag("p", section.lead, class_="lead"))
-    return tag("section", head, section.body, id=section.name, aria_labelledby=f"{section.name}-title")
+    guides = join(*(tag("cite", title, title=f"docs/{file}") for title, file in GUIDES[section.name]), between=", ")
+    more = tag("p", "Guide: " if len(GUIDES[section.name]) == 1 else "Guides: ", guides, class_="guide")
+    return tag("section", head, section.body, more, id=section.name, aria_labelledby=f"{section.name}-title")

@@ -1,9 +1,13 @@
 """Metrics with confidence intervals, and charts of the predictions."""
 
+import math
+
+import numpy as np
+
 from weald.estimators.base import TreeModel
 from weald.forest.describe.markup import Markup, join, tag
 from weald.reports import classification, regression
-from weald.reports.metrics import Score, by_chance, judge
+from weald.reports.metrics import TINY, Score, by_chance, judge, probability_of_truth
 from weald.reports.predictions import Predictions
 from weald.reports.section import Section, note, number, percent, stack, subhead, table
 
@@ -11,7 +15,7 @@ from weald.reports.section import Section, note, number, percent, stack, subhead
 def section(model: TreeModel, sources: list[Predictions]) -> Section:
     """Evaluate the forest on each kind of rows."""
     lead = "Computed only from rows that the trees have not seen."
-    parts = [_metrics(sources)]
+    parts = [_metrics(sources), *(_impossible(predictions) for predictions in sources)]
     for predictions in sources:
         parts.append(subhead(f"{predictions.source.capitalize()}: {len(predictions.truth):,} rows"))
         if predictions.n_unknown:
@@ -23,9 +27,27 @@ def section(model: TreeModel, sources: list[Predictions]) -> Section:
     return Section("quality", "Metrics", lead, stack(*parts))
 
 
+def _impossible(predictions: Predictions) -> Markup:
+    """Say for how many rows log loss is infinite."""
+    if predictions.predicted.ndim == 1:
+        return Markup("")
+    n_zero = int(np.count_nonzero(probability_of_truth(predictions) == 0))
+    if not n_zero:
+        return Markup("")
+    return note(
+        f"Log loss, {predictions.source}: the true class has probability 0 in {n_zero:,} of "
+        f"{len(predictions.truth):,} rows. Their loss is infinite; each counts as {number(-math.log(TINY))}, as in "
+        "scikit-learn, so there is no interval. The Brier score has no such limit."
+    )
+
+
 def say(score: Score, value: float) -> str:
     """Format a value of a metric."""
     return percent(value) if score.is_share else number(value)
+
+
+def _interval(score: Score) -> str:
+    return "no interval" if math.isnan(score.low) else f"{say(score, score.low)} to {say(score, score.high)}"
 
 
 def _metrics(sources: list[Predictions]) -> Markup:
@@ -34,8 +56,6 @@ def _metrics(sources: list[Predictions]) -> Markup:
     heads = ["metric", *(f"{a.source}, 95 % interval" for a in sources), "baseline: target only", "description"]
     lines = []
     for scores in zip(*found, strict=True):
-        cells = [
-            join(say(s, s.value), tag("span", f"{say(s, s.low)} to {say(s, s.high)}", class_="between")) for s in scores
-        ]
+        cells = [join(say(s, s.value), tag("span", _interval(s), class_="between")) for s in scores]
         lines.append([scores[0].name, *cells, say(scores[0], chance[scores[0].name].value), scores[0].words])
     return table(heads, lines, caption="Metrics", numeric=range(1, len(sources) + 2))

@@ -43,7 +43,7 @@ def span(values: Sequence[float] | np.ndarray, *, zero: bool = False, room: floa
     known = known[np.isfinite(known)]
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
     low, high = (min(0.0, low), max(0.0, high)) if zero else (low, high)
-    more = room * (high - low) or abs(low) * 0.05 or 0.5
+    more = room * (high - low) if high > low else abs(low) * 0.05 or 0.5
     return (low if zero and low == 0 else low - more), (high if zero and high == 0 else high + more)
 
 
@@ -96,7 +96,7 @@ def axes(
         parts.append(text(words, f.x(value), f.y.start + 16))
     parts.append(line(f.x.start, f.y.start, f.x.end, f.y.start, "axis"))
     middle = (f.x.start + f.x.end) / 2
-    parts.append(text(shorten(x_words, 52), middle, f.height - 6, kind="label"))
+    parts.append(text(shorten(x_words, 44), middle, f.height - 6, kind="label"))
     if y_words:
         parts.append(text(y_words, 12, (f.y.start + f.y.end) / 2, kind="label", turn=True))
     return join(*parts)

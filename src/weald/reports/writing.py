@@ -20,6 +20,7 @@ from weald.data.table import Matrix, TrainingArguments
 from weald.data.types import Array, ColumnLike, TableLike
 from weald.errors import DataError, ParameterError
 from weald.estimators.base import TreeModel
+from weald.estimators.multi_output import is_multi_output
 from weald.estimators.out_of_bag import OutOfBag
 from weald.estimators.prediction import read_matrix
 from weald.estimators.training_data import read_training_data
@@ -28,7 +29,7 @@ from weald.inspection.importance_request import ByRow, FitArguments, read_fit_ar
 from weald.inspection.importance_result import names_of
 from weald.inspection.resample import count_rows
 from weald.io.atomic import write_file
-from weald.reports import browser, columns, dependence, growth, importance, making, mistakes, quality
+from weald.reports import browser, columns, dependence, drift, growth, importance, making, mistakes, quality
 from weald.reports.metrics import Score, judge
 from weald.reports.page import write_page
 from weald.reports.predictions import Predictions, held_out, out_of_bag
@@ -154,7 +155,8 @@ def report(
     sources = [a for a in (out_of_bag(found), None if X_test is None else held_out(model, X_test, y_test)) if a]
     rows = None if X is None else _read(model, X)
     times.setdefault("the questions of this page", 0.0)
-    sections = [*_sections(model, data, rows, found, sources, ids)]
+    tables = None if rows is None or X_test is None else drift.read_tables(model, rows, X_test)
+    sections = [*_sections(model, data, rows, tables, found, sources, ids)]
     times["the questions of this page"] = time.perf_counter() - began
     sections.append(making.section(model, times, command))
     scores = [(predictions, judge(predictions)) for predictions in sources]
@@ -190,12 +192,13 @@ def _check(
     y_test: ColumnLike,
     ids: Sequence[object] | None,
 ) -> TreeModel:
-    check_is_fitted(estimator, "forest_")
     if not isinstance(estimator, TreeModel):
         raise ParameterError(f"report was given a {type(estimator).__name__}. Give a fitted tree or forest of weald.")
-    if estimator.n_outputs_ > 1:
+    check_is_fitted(estimator)
+    if is_multi_output(estimator):
         raise ParameterError(
-            f"A report speaks of one target; this model has {estimator.n_outputs_}. Fit one for each target."
+            f"A report covers one target, and this model has {estimator.n_outputs_}. Report each target with test "
+            "rows, for example report(model.of_target(0), X_test=X_test, y_test=y_test[:, 0])."
         )
     for one, other, words in ((X, y, "X and y"), (X_test, y_test, "X_test and y_test")):
         if (one is None) != (other is None):
@@ -231,6 +234,7 @@ def _sections(
     model: TreeModel,
     data: ReportData,
     rows: Matrix | None,
+    tables: drift.Tables | None,
     found: OutOfBag | None,
     sources: list[Predictions],
     ids: Sequence[object] | None,
@@ -247,6 +251,8 @@ def _sections(
     asked = asked or importance.stored_importances(model)
     made.append(importance.section(asked, n_asked or model.forest_.n_trees, model.forest_.n_trees))
     order = asked[0].order()
+    if tables is not None:  # beside the data
+        made.insert(1, drift.section(model, tables, (_target(model, data.y), sources[-1].truth), order, names))
     if rows is not None:
         made.append(dependence.section(model, rows, order, names))
     if sources:
@@ -282,7 +288,8 @@ def _words(model: TreeModel, rows: Matrix | None) -> str:
 def _cards(model: TreeModel, scores: list[tuple[Predictions, list[Score]]]) -> list[tuple[str, str]]:
     cards = []
     for predictions, judged in scores:
-        for score in (judged[0], judged[2] if len(judged) == 4 else judged[1]):
+        second = next((score for score in judged if score.name in ("ROC AUC", "R²")), judged[1])
+        for score in (judged[0], second):
             say = percent if score.is_share else number
             cards.append((f"{score.name}, {predictions.source}", say(score.value)))
     return [*cards, ("trees", f"{model.forest_.n_trees:,}"), ("nodes", f"{model.forest_.n_nodes:,}")]
