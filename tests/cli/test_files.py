@@ -20,14 +20,14 @@ BAD = {
     "empty": (b"", "is empty"),
     "blank": (b"\n\n", "has no header"),
     "header_only": (b"a,b,y\n", "has no rows"),
-    "ragged": (b"a,b,y\n1,2,3\n1,2\n", "is ragged: the header has 3 columns, but the line '1,2' has 2"),
+    "ragged": (b"a,b,y\n1,2,3\n1,2\n", "differ in length: the header has 3 columns, but the line '1,2' has 2"),
     "latin": ("a,b,y\n1,caf\xe9,x\n2,b,z\n".encode("latin-1"), "UTF-8"),
     "latin_header": ("caf\xe9,b,y\n1,2,3\n".encode("latin-1"), "is not UTF-8"),
     "utf16": ("a,b,y\n1,2,3\n".encode("utf-16"), "UTF-8"),
     "twins": (b"a,a,y\n1,2,3\n4,5,6\n", "more than one column named 'a'"),
     "one_class": (b"a,y\n1,x\n2,x\n3,x\n", "has only one value"),
     "all_missing": (b"a,y\n1,\n2,\n", "has no values"),
-    "no_features": (b"a,y\n,1\n,2\n", "no column to learn from"),
+    "no_features": (b"a,y\n,1\n,2\n", "no feature columns"),
     "names_as_target": (b"a,y\n" + b"".join(b"%d,name%d\n" % (i, i) for i in range(1500)), "looks like row names"),
 }
 
@@ -61,7 +61,7 @@ def test_a_file_that_is_read_is_not_written_over(tmp_path, capsys):
     ):
         before = file.read_bytes(), model.read_bytes()
         assert run([str(word) for word in words]) == 1
-        assert "is the file to be read" in capsys.readouterr().err
+        assert "is an input file" in capsys.readouterr().err
         assert (file.read_bytes(), model.read_bytes()) == before
 
 

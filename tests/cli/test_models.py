@@ -129,7 +129,7 @@ def test_a_word_among_numbers_is_refused(place, tmp_path, capsys):
     [
         ("", "is empty"),
         ("a,b,c,d,color\n", "has no rows"),
-        ("a,b,c,d,color\n1,2,3,4,red\n1,2\n", "is ragged"),
+        ("a,b,c,d,color\n1,2,3,4,red\n1,2\n", "differ in length"),
         ("a,b,c,d,color,color\n1,2,3,4,red,blue\n", "more than one column named 'color'"),
         ("a,b,c,d,color\n1,2,3,4,caf\xe9\n", "UTF-8"),
     ],
@@ -315,7 +315,7 @@ def test_a_model_file_is_verified(place, tmp_path, capsys):
     shorter = tmp_path / "short.csv"
     shorter.write_text("\n".join((folder / "t.csv").read_text().splitlines()[:-1]))
     assert run(["verify", str(model), "--data", str(shorter), "-t", "y"]) == 2
-    assert "short.csv gives another forest than m.weald" in capsys.readouterr().err
+    assert "short.csv gives a different forest than m.weald" in capsys.readouterr().err
 
 
 def test_a_model_is_converted(place, tmp_path, capsys):

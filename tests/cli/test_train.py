@@ -148,7 +148,7 @@ def test_text_with_dates_is_read_as_dates_on_request_and_in_predictions(tmp_path
 def test_text_without_dates_is_refused_as_dates(tmp_path, capsys):
     file = write_days(tmp_path / "t.csv", [*DAYS[:-1], "soon"])
     assert run(["train", str(file), "-t", "y", "--dates", "day"]) == 2
-    assert "column 'day' is to hold dates, but has 'soon'. Write dates as 2015-03-14" in capsys.readouterr().err
+    assert "column 'day' should hold dates, but has 'soon'. Write dates as 2015-03-14" in capsys.readouterr().err
     write_days(file, [*(day + "T00:00:00Z" for day in DAYS[:-1]), "2024-01-02T00:00"])
     assert run(["train", str(file), "-t", "y", "--dates", "day"]) == 2
     assert "has '2024-01-02T00:00 without a time zone among others'" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The list of commands. Each has a file of its own, which imports what it needs when it runs."""
+"""The list of commands. Each has its own file, which imports what it needs when it runs."""
 
 from typing import Annotated
 
@@ -6,14 +6,14 @@ import typer
 
 from weald.cli import bench, convert, cv, demo, doctor, evaluate, explain, inspect, predict, report, train, tune, verify
 
-# What the parser raises when options are wrong, wherever this version of typer keeps it.
+# The exception that the parser raises for wrong options, wherever this version of typer defines it.
 UsageError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 Exit = typer.Exit
 
 app = typer.Typer(
     help="Random forests from the command line.",
     add_completion=False,
-    rich_markup_mode=None,  # plain help needs no colors, and is quick
+    rich_markup_mode=None,  # plain help needs no colors, and loads faster
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )

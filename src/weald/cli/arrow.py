@@ -9,4 +9,4 @@ Column: TypeAlias = Any
 DataType: TypeAlias = Any
 Schema: TypeAlias = Any
 Stream: TypeAlias = Any
-Options: TypeAlias = Any  # how a file is read
+Options: TypeAlias = Any  # options for reading a file

@@ -18,7 +18,7 @@ class Peer(Protocol):
     """A classifier of any library."""
 
     def fit(self, X: "Array", y: "Array", /) -> object:
-        """Learn from a table."""
+        """Fit to a table."""
 
     def predict(self, X: "Array", /) -> "Array":
         """Predict rows."""
@@ -74,7 +74,7 @@ def bench(
 
 
 def _makers(trees: int, n_threads: int, columns: int) -> dict[str, Callable[[], Peer]]:
-    """Forests of the libraries that are there."""
+    """Return constructors for the forests of all installed libraries."""
     import sklearn.ensemble
 
     import weald

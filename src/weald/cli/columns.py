@@ -1,10 +1,10 @@
-"""Which column is what: target, features, names of rows, what is left out and why; and what the task is.
+"""The roles of columns: target, features, row names, columns left out and why; and the task.
 
-ColumnPlan         the columns of a file and what is done with each
-make_plan    find it out
-read_dates   text as dates, where the user or a model says so
-read_labels  integers as categories, where the user says so
-choose       a column by name, with "did you mean"
+ColumnPlan   the columns of a file and their roles
+make_plan    decides the roles
+read_dates   reads text as dates, if the user or the model asks for it
+read_labels  reads integers as categories, if the user asks for it
+choose       finds a column by name, with "did you mean"
 """
 
 import difflib
@@ -19,22 +19,22 @@ from weald.data.schema import DATES, DURATIONS
 from weald.data.task import Task
 from weald.data.times import UNITS
 
-FEW = 20  # distinct whole numbers of a target that are classes
-NAMES_OF_ROWS = 0.5  # fraction of distinct values from which a text column looks like names of rows
+FEW = 20  # maximum number of distinct integers of a target that are read as classes
+NAMES_OF_ROWS = 0.5  # fraction of distinct values from which a text column is read as row names
 MANY = 100
-_HAS_ZONE = re.compile(r":\d\d(\.\d+)?(Z|[+-]\d\d(:?\d\d)?)$")  # behind a time
+_HAS_ZONE = re.compile(r":\d\d(\.\d+)?(Z|[+-]\d\d(:?\d\d)?)$")  # after a time
 AS_DATES = f"numbers: {UNITS[DATES]}"
 
 
 @dataclass
 class ColumnPlan:
-    """What is done with the columns of a file."""
+    """The roles of the columns of a file."""
 
     target: str
     task: Task
-    reason: str  # why this task
+    reason: str  # why this task was chosen
     features: list[str] = field(default_factory=list)
-    done: list[tuple[str, str, str]] = field(default_factory=list)  # (column, what it holds, what is done with it)
+    done: list[tuple[str, str, str]] = field(default_factory=list)  # (column, contents, role)
     id: str | None = None
     weight: str | None = None
 
@@ -55,21 +55,21 @@ def _list(names: Sequence[str]) -> str:
 
 
 def is_number(kind: arrow.DataType) -> bool:
-    """Say whether values of a type of Arrow are numbers."""
+    """Return whether a type of Arrow is numeric."""
     import pyarrow.types as kinds
 
     return bool(kinds.is_floating(kind) or kinds.is_integer(kind) or kinds.is_decimal(kind))
 
 
 def decoded(column: arrow.Column) -> arrow.Column:
-    """Turn a column of codes of labels into one of labels."""
+    """Decode a dictionary column to its labels."""
     import pyarrow.types as kinds
 
     return column.cast(column.type.value_type) if kinds.is_dictionary(column.type) else column
 
 
 def is_usable(kind: arrow.DataType) -> bool:
-    """Say whether a type of Arrow is one number, one label or nothing for each row."""
+    """Return whether a type of Arrow has one number, one label or nothing per row."""
     import pyarrow.types as kinds
 
     plain = kind.value_type if kinds.is_dictionary(kind) else kind
@@ -78,11 +78,11 @@ def is_usable(kind: arrow.DataType) -> bool:
 
 
 def refuse_duplicates(names: Sequence[str], where: str) -> None:
-    """Refuse columns of one name."""
+    """Raise an error if two columns have the same name."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise BadFile(f"{where} has more than one column named {name!r}. Give each column a name of its own.")
+            raise BadFile(f"{where} has more than one column named {name!r}. Give each column its own name.")
         seen.add(name)
 
 
@@ -92,14 +92,14 @@ def make_plan(
     target: str,
     columns: ColumnOptions,
 ) -> ColumnPlan:
-    """Look at each column and decide."""
+    """Decide the role of each column."""
     exclude, categorical, dates = columns.exclude or [], columns.categorical or [], columns.dates or []
     names = list(table.column_names)
     refuse_duplicates(names, where)
     choose(target, names)
     for one in (*exclude, *categorical, *dates, *(n for n in (columns.id, columns.weight) if n is not None)):
         if choose(one, names) == target:
-            raise UserError(f"{one!r} is the target, and cannot be anything else.")
+            raise UserError(f"{one!r} is the target and cannot have another role. Leave it out of the other options.")
     task, reason = _find_task(table.column(target), target, _read_task(columns.task))
     plan = ColumnPlan(target, task, reason, id=columns.id, weight=columns.weight)
     said = {target: "target", **dict.fromkeys(exclude, "left out (--exclude)")}
@@ -115,12 +115,12 @@ def make_plan(
         if not doing.startswith(("left out", "target", "row name", "sample weight")):
             plan.features.append(name)
     if not plan.features:
-        raise BadFile(f"{where} has no column to learn from besides the target {target!r}.")
+        raise BadFile(f"{where} has no feature columns besides the target {target!r}. Add columns, or leave out fewer.")
     return plan
 
 
 def read_dates(table: arrow.Table, names: Sequence[str], where: str) -> arrow.Table:
-    """Read text of some columns as dates; what is no text stays as it is."""
+    """Read the text of some columns as dates; columns without text do not change."""
     import pyarrow as pa
     import pyarrow.types as kinds
 
@@ -133,15 +133,15 @@ def read_dates(table: arrow.Table, names: Sequence[str], where: str) -> arrow.Ta
             read = column.cast(pa.timestamp("us", "UTC" if with_zone else None))
         except pa.ArrowInvalid:
             raise BadFile(
-                f"{where}: column {name!r} is to hold dates, but has {_no_date(column)!r}. Write dates as 2015-03-14, "
-                "2015-03-14 06:30 or 2015-03-14T06:30:00Z, all of a column with a time zone or none."
+                f"{where}: column {name!r} should hold dates, but has {_no_date(column)!r}. Write dates as 2015-03-14, "
+                "2015-03-14 06:30 or 2015-03-14T06:30:00Z, with a time zone in all rows of a column or in none."
             ) from None
         table = table.set_column(table.schema.get_field_index(name), name, read)
     return table
 
 
 def read_labels(table: arrow.Table, names: Sequence[str]) -> arrow.Table:
-    """Read integers of some columns as categories; text is read so anyway."""
+    """Read integers of some columns as categories; text always is."""
     import pyarrow as pa
 
     for name in names:
@@ -154,7 +154,7 @@ def read_labels(table: arrow.Table, names: Sequence[str]) -> arrow.Table:
 
 
 def _no_date(column: arrow.Column) -> str:
-    """Find the first text that is no date; where all are, time zones are mixed."""
+    """Return the first text that is not a date; if all are dates, time zones are mixed."""
     import pyarrow as pa
 
     for text in column.unique().drop_null():
@@ -166,7 +166,7 @@ def _no_date(column: arrow.Column) -> str:
 
 
 def _look(column: arrow.Column, *, forced: bool) -> tuple[str, str]:
-    """Say what a column holds and what to do with it."""
+    """Return the contents of a column, and its role."""
     import pyarrow.types as kinds
 
     kind = column.type
@@ -211,7 +211,7 @@ def _find_task(column: arrow.Column, target: str, wanted: Task | None) -> tuple[
     kind = column.type
     numbers = is_number(kind)
     if len(column) == column.null_count:
-        raise BadFile(f"The target {target!r} has no values.")
+        raise BadFile(f"The target {target!r} has no values. Give another --target.")
     if wanted is Task.REGRESSION and not numbers:
         raise UserError(
             f"The target {target!r} holds {kind}, not numbers. Leave --task out, or give --task classification."
@@ -232,7 +232,7 @@ def _find_task(column: arrow.Column, target: str, wanted: Task | None) -> tuple[
         else:
             found = Task.REGRESSION, f"the target has {n_distinct:,} distinct numbers"
     if n_distinct < 2:
-        raise BadFile(f"The target {target!r} has only one value, so there is nothing to predict.")
+        raise BadFile(f"The target {target!r} has only one value, so there is nothing to predict. Give another.")
     if found[0] is Task.CLASSIFICATION and n_distinct > 1000 and n_distinct > 0.5 * len(column):
         raise BadFile(
             f"The target {target!r} has {n_distinct:,} labels in {len(column):,} rows: it looks like row names. "
@@ -245,5 +245,5 @@ def _is_whole(column: arrow.Column) -> bool:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    numbers = column.cast(pa.float64())  # not all types of numbers can be rounded
+    numbers = column.cast(pa.float64())  # not all numeric types can be rounded
     return bool(pc.all(pc.equal(pc.floor(numbers), numbers)).as_py())

@@ -1,4 +1,4 @@
-"""`weald convert`: a model for other programs."""
+"""`weald convert`: convert a model for other programs."""
 
 from pathlib import Path
 from typing import Annotated

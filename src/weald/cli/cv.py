@@ -47,7 +47,7 @@ def cv(
         try:
             scores = [_one(estimator, rows, a, b) for a, b in parts.split(rows.y, rows.y)]
         except ValueError as error:
-            raise UserError(f"--folds {folds} cannot be done: {error}") from error
+            raise UserError(f"--folds {folds} is not possible: {error}") from error
     facts: Facts = {"task": plan.task, "rows": len(rows.y), "folds": folds, "scores": scores, "warnings": said}
     facts |= {"means": _means(scores), "seconds": time.perf_counter() - began}
     if json:

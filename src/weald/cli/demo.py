@@ -1,4 +1,4 @@
-"""`weald demo`: a first example, with data of scikit-learn."""
+"""`weald demo`: a first example with a dataset of scikit-learn."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +15,7 @@ def demo(
     folder: Annotated[Path, typer.Argument(help="Folder for the files")] = Path("weald-demo"),
     json: Json = False,
 ) -> None:
-    """Train on a small table, and suggest what to try next."""
+    """Train on a small table and suggest next commands."""
     from sklearn.datasets import load_iris
 
     from weald.cli.train import fit_file, show_metrics, summarize, write_report
@@ -52,7 +52,7 @@ def demo(
 
 
 def _refuse_files_of_others(columns: Columns, table: Path, *made: Path) -> None:
-    """Refuse to overwrite files that are not from an earlier demo."""
+    """Refuse to overwrite files that an earlier demo did not write."""
     from weald.cli.reading import read_table
 
     if table.exists():

@@ -43,7 +43,7 @@ def doctor(json: Json = False) -> None:
 
 
 def examine() -> Facts:
-    """Find it all out."""
+    """Collect the facts."""
     import joblib
     import numpy as np
 

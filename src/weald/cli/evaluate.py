@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from weald.data.types import Array
     from weald.estimators.base import TreeModel
 
-SEEN = "The model was trained on these rows; on new rows it will be worse."
+SEEN = "The model was trained on these rows; its metrics on new rows will be worse."
 OUT_OF_BAG = " 'weald report' with the same file shows out-of-bag metrics."
-FEW_CLASSES = 12  # whose confusion matrix fits a terminal
+FEW_CLASSES = 12  # maximum number of classes whose confusion matrix fits a terminal
 
 
 def evaluate(model: ModelFile, data: Data, target: KnownTarget = None, jobs: Jobs = None, json: Json = False) -> None:
@@ -30,7 +30,7 @@ def evaluate(model: ModelFile, data: Data, target: KnownTarget = None, jobs: Job
     X, y, n_dropped = read_labeled(forest, data, target)
     with quiet_warnings() as said:
         predictions = held_out(forest, X, y)
-    with quiet_warnings():  # of reading the same rows again
+    with quiet_warnings():  # about reading the same rows again
         is_training = is_training_data(forest, TrainingArguments(X, y))
     if is_training:
         has_bags = all(o.bags.bootstrap and o.resampling == "bagging" for o in forest.forest_.origins)

@@ -59,7 +59,7 @@ def _number_of(model: "TreeModel", label: str) -> int:
 
 
 def contributions(model: "TreeModel", one: arrow.Table) -> "tuple[FloatArray, FloatArray]":
-    """Follow a row through all trees: (mean prediction of the roots, changes by the splits of each feature)."""
+    """Return the mean prediction of the roots, and the changes at the splits of each feature, over all trees."""
     import numpy as np
 
     from weald.data.task import Task
@@ -68,7 +68,7 @@ def contributions(model: "TreeModel", one: arrow.Table) -> "tuple[FloatArray, Fl
     forest = model.forest_
     predicted = forest.probabilities() if forest.task is Task.CLASSIFICATION else forest.value[:, None]
     if getattr(model, "voting", "soft") == "hard":
-        predicted = np.eye(predicted.shape[1])[predicted.argmax(axis=1)]  # a tree has one vote
+        predicted = np.eye(predicted.shape[1])[predicted.argmax(axis=1)]  # each tree has one vote
     if len(forest.tree_weight):
         weight = forest.tree_weight / forest.vote_total
     else:
@@ -76,7 +76,7 @@ def contributions(model: "TreeModel", one: arrow.Table) -> "tuple[FloatArray, Fl
     path = np.sort(mark_paths(model, one).indices)  # nodes of all trees that the row passes
     tree = np.searchsorted(forest.tree_start, path, side="right") - 1
     effects = np.zeros((forest.n_features, predicted.shape[1]))
-    same = tree[1:] == tree[:-1]  # nodes are in pre-order: on a path each follows its parent
+    same = tree[1:] == tree[:-1]  # nodes are in pre-order: on a path, each node follows its parent
     above, below = path[:-1][same], path[1:][same]
     np.add.at(effects, forest.feature[above], (predicted[below] - predicted[above]) * weight[tree[1:][same]][:, None])
     return (predicted[forest.tree_start[:-1]] * weight[:, None]).sum(axis=0), effects
@@ -87,7 +87,7 @@ def _facts(model: "TreeModel", one: arrow.Table, base: "FloatArray", effects: "F
     total = base + effects.sum(axis=0)
     facts: Facts = {}
     if hasattr(model, "classes_"):
-        winner = int(model.predict_proba(one).argmax())  # sums in tree order decide ties
+        winner = int(model.predict_proba(one).argmax())  # sums in tree order break ties
         k = winner if k is None else k
         facts = {"prediction": model.classes_[winner], "probability": float(total[winner]), "class": model.classes_[k]}
         facts["probabilities"] = {str(label): float(p) for label, p in zip(model.classes_, total, strict=True)}

@@ -1,27 +1,27 @@
-"""The errors of commands, and messages of the library in the terms of the command line.
+"""The errors of commands, and the library's messages in the terms of the command line.
 
-UserError, BadFile    what a command raises; the exit code tells scripts why
-for_the_shell         a message for Python programmers -> one for the shell
+UserError, BadFile    errors of commands; the exit code tells scripts the cause
+for_the_shell         a message for Python -> a message for the shell
 """
 
 import re
 
 
 class UserError(Exception):
-    """The user asked for something impossible."""
+    """The user asked for something that is not possible."""
 
     code = 1
 
 
 class BadFile(Exception):  # noqa: N818  (it reads better where it is raised)
-    """A file cannot be used."""
+    """A file that cannot be used."""
 
     code = 2
 
 
 PARAMETER = r"[a-z]+(?:_[a-z]+)+|bootstrap|criterion|missing|resampling|voting"
 
-# What messages of the library advise, and what to do instead on the command line.
+# Advice in messages of the library, and its equivalent on the command line.
 ADVICE = (
     (r", for example by pandas\.to_datetime", " with --dates"),
     (r"(?:, for example|: use|\. Use) \w+\.(?:ravel|toarray|astype)\(\w*\)", ""),
@@ -40,7 +40,7 @@ ADVICE = (
 
 
 def for_the_shell(message: str) -> str:
-    """Word a message of the library for people who have options, and no Python."""
+    """Replace the advice for Python in a message by options of the command line."""
     for python, shell in ADVICE:
         message = re.sub(python, shell, message)
     return message

@@ -1,4 +1,4 @@
-"""`weald inspect`: what is in a model file, without running any of it."""
+"""`weald inspect`: the contents of a model file."""
 
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ OF_TARGETS = {False: ", mean over the targets", True: ": fraction of rows with e
 def inspect(model: ModelFile, json: Json = False) -> None:
     """Show what is in a model file.
 
-    The file is read and checked. It holds no code, and nothing in it is run.
+    The file is read and checked; it contains no code that could run.
     """
     from weald.cli.modeling import load_model
 
@@ -29,7 +29,7 @@ def inspect(model: ModelFile, json: Json = False) -> None:
 
 
 def examine(model: "TreeModel") -> Facts:
-    """Collect what a fitted model knows."""
+    """Collect the facts about a fitted model."""
     from weald.cli.modeling import task_of
     from weald.estimators.multi_output import forests_of, is_multi_output, listed, select_target
 

@@ -1,8 +1,8 @@
-"""The entry: runs a command, words errors, chooses the exit code.
+"""The entry point: runs a command, formats errors, sets the exit code.
 
-0   done
-1   what was asked for cannot be done: an unknown option, column or parameter
-2   a file cannot be used: it is empty, broken, or not what it should be
+0   success
+1   the request is not possible: an unknown option, column or parameter
+2   a file cannot be used: it is empty, broken or of the wrong kind
 3   a bug in weald
 130 Ctrl-C
 """
@@ -29,9 +29,9 @@ def run(arguments: list[str]) -> int:
         return _run(arguments)
     except (Exception, KeyboardInterrupt) as error:
         if process.was_interrupted() or isinstance(error, KeyboardInterrupt):
-            return _fail("interrupted", 130, arguments)  # an interrupted import may raise anything
+            return _fail("interrupted", 130, arguments)  # an interrupted import may raise any error
         if isinstance(error, BrokenPipeError) and error.filename is None:
-            _drop_output()  # `weald ... | head` has read enough
+            _drop_output()  # e.g. `weald ... | head` closed the pipe
             return 0
         words, code = _word(error)
         if code == 3 and os.environ.get("WEALD_TRACEBACK"):
@@ -54,7 +54,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _word(error: Exception | KeyboardInterrupt) -> tuple[str, int]:
-    """Say what is wrong, and choose the exit code."""
+    """Return the message and the exit code."""
     if isinstance(error, UserError | BadFile):
         return str(error), error.code
     if isinstance(error, ModuleNotFoundError):

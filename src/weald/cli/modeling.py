@@ -1,4 +1,4 @@
-"""Options to estimators, tables to X and y, and model files."""
+"""Estimators from options, X and y from tables, and model files."""
 
 import ast
 import inspect
@@ -36,7 +36,7 @@ MODELS = {"forest": "RandomForest", "extra": "ExtraTrees", "tree": "DecisionTree
 
 @dataclass(frozen=True)
 class LabeledRows:
-    """The rows of a file, ready for an estimator."""
+    """The rows of a file as X and y."""
 
     X: arrow.Table
     y: Array
@@ -46,9 +46,9 @@ class LabeledRows:
 
 
 def read_rows(data: Path, target: str, columns: ColumnOptions) -> tuple[ColumnPlan, LabeledRows]:
-    """Read a file and decide what its columns are."""
+    """Read a file and decide the roles of its columns."""
     table = read_table(data)
-    present = [name for name in columns.dates or [] if name in table.column_names]  # others are refused below
+    present = [name for name in columns.dates or [] if name in table.column_names]  # others raise an error below
     table = read_dates(table, present, data.name)
     plan = make_plan(table, data.name, target, columns)
     table = read_labels(table, columns.categorical or [])
@@ -56,7 +56,7 @@ def read_rows(data: Path, target: str, columns: ColumnOptions) -> tuple[ColumnPl
 
 
 def take_rows(table: arrow.Table, plan: ColumnPlan) -> LabeledRows:
-    """Take the columns of the plan; rows without a target are left out."""
+    """Take the columns of the plan; rows without a target are skipped."""
     import pyarrow.compute as pc
 
     known = pc.is_valid(table.column(plan.target))
@@ -73,19 +73,19 @@ def read_target(column: arrow.Column, task: Task) -> Array:
     if task is Task.REGRESSION:
         return _numbers(column, "The target")
     if not is_usable(column.type):
-        raise UserError(f"The target holds {column.type}, neither numbers nor text. Name another column.")
+        raise UserError(f"The target holds {column.type}, neither numbers nor text. Give another column.")
     return np.array(column.to_numpy().tolist())
 
 
 def _numbers(column: arrow.Column, what: str) -> FloatArray:
     plain = decoded(column)
     if not is_number(plain.type):
-        raise UserError(f"{what} holds {plain.type}, not numbers. Name another column.")
+        raise UserError(f"{what} holds {plain.type}, not numbers. Give another column.")
     return np.asarray(plain.to_numpy(), dtype=np.float64)
 
 
 def make_model(task: Task, fit: FitOptions, **more: object) -> TreeModel:
-    """Make an estimator of options: common ones have a name, all others are `--set name=value`."""
+    """Make an estimator from options: common parameters have an option, all others are `--set name=value`."""
     import weald
 
     if fit.model not in MODELS:
@@ -104,12 +104,12 @@ def make_model(task: Task, fit: FitOptions, **more: object) -> TreeModel:
 
 
 def read_value(text: str) -> object:
-    """Read a value as Python would, or true and false as JSON would; what is no number, list or the like is a word."""
+    """Read a value as a Python literal, or true and false as in JSON; anything else is text."""
     if text in ("true", "false"):
         return text == "true"
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):  # whatever the text is nested like
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):  # whatever the nesting of the text causes
         return text
 
 
@@ -129,21 +129,21 @@ def task_of(model: TreeModel) -> Task:
 
 
 def names_of(model: TreeModel) -> list[str]:
-    """Names of the columns that a model needs."""
+    """Return the names of the columns that a model needs."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
-        raise BadFile("This model was trained without column names, so columns of a file cannot be matched to it.")
+        raise BadFile("This model was trained without column names, so it cannot be used on files.")
     return [str(name) for name in names]
 
 
 def types_for(model: TreeModel) -> dict[str, arrow.DataType]:
-    """What the columns of a text file must be read as: what the model was trained on."""
+    """Return the types in which the columns of a text file must be read: those of the training data."""
     import pyarrow as pa
 
     types = {}
     for f, (name, categories) in enumerate(zip(names_of(model), model.schema_.categories, strict=True)):
         if f in model.schema_.times:
-            types[name] = pa.string()  # which select_features reads
+            types[name] = pa.string()  # select_features reads them
             continue
         labels = [] if categories is None else categories.labels.tolist()
         is_text = bool(labels) and isinstance(labels[0], str)
@@ -152,7 +152,7 @@ def types_for(model: TreeModel) -> dict[str, arrow.DataType]:
 
 
 def select_features(table: arrow.Table, model: TreeModel, where: str) -> arrow.Table:
-    """Take the columns that a model needs, by name."""
+    """Select the columns that a model needs, by name."""
     names = names_of(model)
     refuse_duplicates([name for name in table.schema.names if name in names], where)
     lacking = [name for name in names if name not in table.schema.names]
@@ -172,14 +172,14 @@ def select_features(table: arrow.Table, model: TreeModel, where: str) -> arrow.T
 
 
 def _integer_categories(model: TreeModel) -> list[str]:
-    """Names of columns whose categories are integers."""
+    """Return the names of columns whose categories are integers."""
     pairs = zip(names_of(model), model.schema_.categories, strict=True)
     return [name for name, c in pairs if c is not None and len(c.labels) and c.labels.dtype.kind in "iu"]
 
 
 @contextmanager
 def quiet_warnings() -> Iterator[list[str]]:
-    """Collect warnings, to print them at the end and not in the middle of a table."""
+    """Collect warnings, to print them after the tables."""
     said: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -1,8 +1,8 @@
 """Options that several commands take, with their help texts.
 
-ColumnOptions   which columns are what
-FitOptions      which model is fitted, and how
-expand_groups   a decorator: a command takes a group, its command line one option for each field of it
+ColumnOptions   roles of the columns
+FitOptions      model and parameters
+expand_groups   a decorator that replaces a group of options by one option per field
 """
 
 import inspect
@@ -49,7 +49,7 @@ Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Number of thread
 
 @dataclass(frozen=True)
 class ColumnOptions:
-    """Which columns are what."""
+    """Roles of the columns."""
 
     task: Task = None
     exclude: Exclude = None
@@ -61,7 +61,7 @@ class ColumnOptions:
 
 @dataclass(frozen=True)
 class FitOptions:
-    """Which model is fitted, and how."""
+    """Model and parameters."""
 
     model: Model = "forest"
     trees: Trees = None
@@ -73,7 +73,7 @@ class FitOptions:
     jobs: Jobs = None
 
     def parameters(self) -> dict[str, str | int | None]:
-        """Parameters of the estimator that have an option of their own; text is still to be read."""
+        """Return the parameters that have an option of their own; text is not converted yet."""
         return {
             "n_estimators": self.trees,
             "max_depth": self.max_depth,
@@ -86,7 +86,7 @@ class FitOptions:
 
 @dataclass(frozen=True)
 class Without:
-    """Fields of a group that are no options of a command: Annotated[ColumnOptions, Without("weight")]."""
+    """Fields of a group to leave out of a command: Annotated[ColumnOptions, Without("weight")]."""
 
     names: tuple[str, ...]
 
@@ -95,9 +95,9 @@ class Without:
 
 
 def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command, for each group that it takes, one option for each field.
+    """Replace each group among the parameters of a command by one option per field.
 
-    typer reads the signature: the one that it sees has the fields in place of the group, in their order.
+    typer reads the signature, so the signature has the fields in place of the group, in their order.
     """
     parameters: list[inspect.Parameter] = []
     groups: dict[str, tuple[type, list[str]]] = {}

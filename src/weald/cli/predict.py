@@ -1,4 +1,4 @@
-"""`weald predict`: a model and a file to predictions, piece by piece."""
+"""`weald predict`: predict the rows of a file, chunk by chunk."""
 
 from contextlib import nullcontext
 from pathlib import Path
@@ -76,7 +76,7 @@ def _as_table(batch: arrow.Batch) -> arrow.Table:
 
 
 def read_levels(model: "TreeModel", quantiles: str | None) -> dict[str, float]:
-    """Read the levels of quantiles, by the text that was given."""
+    """Read the levels of the quantiles, with the given text as keys."""
     from weald.cli.failures import UserError
 
     if quantiles is None:
@@ -97,7 +97,7 @@ def read_levels(model: "TreeModel", quantiles: str | None) -> dict[str, float]:
 def answer(
     model: "TreeModel", X: arrow.Table, levels: dict[str, float] | None = None, *, probabilities: bool
 ) -> "dict[str, Array]":
-    """Predict some rows: columns by name."""
+    """Predict some rows; return columns by name."""
     if not hasattr(model, "classes_"):
         numbers = {"prediction": model.predict(X)}
         if levels:

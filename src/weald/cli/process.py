@@ -1,4 +1,4 @@
-"""The process: Ctrl-C, the standard streams, and its end. It is set up before anything large is imported."""
+"""Ctrl-C, standard streams and exit of the process. Set up before large imports."""
 
 import codecs
 import os
@@ -8,7 +8,7 @@ import warnings
 from contextlib import suppress
 from typing import NoReturn
 
-AGAIN = 0.1  # seconds until an interrupt that came to nothing is raised again
+AGAIN = 0.1  # seconds until a swallowed interrupt is raised again
 IN_ASCII = str.maketrans(
     {"±": "+-", "×": "x", "…": "...", "−": "-", "≤": "<=", "≥": ">=", "≠": "!=", "├": "|", "└": "`", "─": "-", "│": "|"}
 )
@@ -26,7 +26,7 @@ def set_up() -> None:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process at once: at a usual exit, threads of other packages may wait for each other for ever."""
+    """End the process at once: at a normal exit, threads of other packages may wait for each other forever."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()
@@ -39,7 +39,7 @@ _state = {"interrupted": False}
 
 
 def _handle_interrupts() -> None:
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, as behind nohup
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, as with nohup
         signal.signal(signal.SIGALRM, _interrupt_again)
         signal.signal(signal.SIGINT, _interrupt)
         sys.unraisablehook = _drop_interrupt
@@ -52,7 +52,7 @@ def _interrupt(*_: object) -> NoReturn:
 
 
 def _interrupt_again(*_: object) -> None:
-    """Raise the interrupt again if it was swallowed, as by imports of compiled modules, and not while it is handled."""
+    """Raise the interrupt again if it was swallowed, as by imports of compiled modules, unless it is being handled."""
     handled = sys.exc_info()[1]
     while handled is not None and not isinstance(handled, KeyboardInterrupt):
         handled = handled.__context__
@@ -62,13 +62,13 @@ def _interrupt_again(*_: object) -> None:
 
 
 def _drop_interrupt(error: "sys.UnraisableHookArgs") -> None:
-    """Be silent about an interrupt that Python cannot raise where it came; it is raised again."""
+    """Ignore an interrupt that Python cannot raise here; it is raised again later."""
     if not issubclass(error.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(error)
 
 
 def was_interrupted() -> bool:
-    """Tell whether Ctrl-C was pressed; from now on, nothing is raised any more."""
+    """Return whether Ctrl-C was pressed; from now on, interrupts are not raised."""
     if _state["interrupted"]:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -79,16 +79,16 @@ def was_interrupted() -> bool:
 
 
 def _occupy_closed_streams() -> None:
-    """Open the null device for closed streams: else the next file that is opened gets the number of stdout."""
+    """Open the null device for closed streams: otherwise the next opened file would get the number of stdout."""
     for number in (0, 1, 2):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number
 
 
 def _in_ascii(error: UnicodeError) -> tuple[str, int]:
-    """Replace characters that the terminal does not have."""
+    """Replace characters that the terminal cannot show."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end].translate(IN_ASCII)

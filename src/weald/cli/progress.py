@@ -1,4 +1,4 @@
-"""A bar on the terminal while trees grow: share done, time left, and the out-of-bag error so far."""
+"""A progress bar on the terminal while trees grow: trees done, time left, and the out-of-bag error so far."""
 
 import sys
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from weald.engines.progress import Growing, listening
 
 @contextmanager
 def show_growth(*, quiet: bool) -> Iterator[None]:
-    """Show how far a fit has come, if there is a terminal to show it on."""
+    """Show the progress of a fit, if stderr is a terminal."""
     from weald.cli.screen import console, is_terminal
 
     if quiet or not is_terminal(sys.stderr):

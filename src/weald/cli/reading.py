@@ -1,7 +1,7 @@
-"""Files to tables: csv, tab-separated, parquet, feather (arrow), JSON lines; text files may be gzipped.
+"""Reading files as tables: csv, tab-separated, parquet, feather (arrow), JSON lines; text files may be gzipped.
 
-Apache Arrow (pyarrow) reads all of them, in pieces where a file is large, and writes them too: one well-kept library
-whose tables weald reads as they are. What is wrong with a file becomes a `BadFile` that says where.
+Apache Arrow (pyarrow) reads all formats, in chunks if a file is large, and weald reads its tables without conversion.
+Errors in a file become a `BadFile` that says where they are.
 """
 
 import re
@@ -27,15 +27,15 @@ KINDS = {
     ".ndjson": "json",
     ".json": "json",
 }
-Types = dict[str, arrow.DataType]  # by name of a column; None: whatever is found
+Types = dict[str, arrow.DataType]  # by column name; None: inferred
 
-BLOCK = 2**22  # bytes of a text file that are parsed at a time
-LONGEST_LINE = 2**25  # bytes of a line of a text file
-COLUMN_BLOCK = 2**16  # bytes of a column of a parquet file that are read at a time
+BLOCK = 2**22  # bytes of a text file parsed at a time
+LONGEST_LINE = 2**25  # maximum bytes of a line of a text file
+COLUMN_BLOCK = 2**16  # bytes of a column of a parquet file read at a time
 
 
 def kind_of(path: Path) -> tuple[str, bool]:
-    """Tell by its name what a file is, and whether it is gzipped."""
+    """Return the format of a file by its extension, and whether it is gzipped."""
     suffixes = [s.lower() for s in path.suffixes]
     zipped = suffixes[-1:] == [".gz"]
     last = (suffixes[:-1] if zipped else suffixes)[-1:]
@@ -47,7 +47,7 @@ def kind_of(path: Path) -> tuple[str, bool]:
 
 
 def load_readers(path: Path) -> None:
-    """Import what reads a file, so that the time of reading it is not that of imports."""
+    """Import what reads the file, so that imports do not count in the time of reading."""
     from importlib import import_module
 
     for name in (
@@ -58,7 +58,7 @@ def load_readers(path: Path) -> None:
 
 
 def read_table(path: Path, types: Mapping[str, arrow.DataType] | None = None) -> arrow.Table:
-    """Read a whole file. `types` fixes what columns are; others are found out."""
+    """Read a whole file. `types` sets the types of columns; the others are inferred."""
     import pyarrow as pa
 
     batches = list(read_batches(path, types, rows=None))
@@ -71,7 +71,7 @@ def read_table(path: Path, types: Mapping[str, arrow.DataType] | None = None) ->
 
 
 def _refuse_bytes(table: arrow.Table, path: Path) -> None:
-    """Arrow reads text that is not UTF-8 as bytes."""
+    """Raise an error for bytes: Arrow reads text that is not UTF-8 as bytes."""
     for name, kind in zip(table.column_names, table.schema.types, strict=True):
         if str(kind) in ("binary", "large_binary") and kind_of(path)[0] == "csv":
             row = next(i for i, value in enumerate(table.column(name)) if _is_no_text(value.as_py()))
@@ -89,10 +89,10 @@ def _is_no_text(value: bytes | None) -> bool:
 def read_batches(
     path: Path, types: Mapping[str, arrow.DataType] | None = None, *, rows: int | None = 65_536
 ) -> Iterator[arrow.Batch]:
-    """Read a file piece by piece, so that it may be larger than the memory.
+    """Read a file in chunks, so that it may be larger than memory.
 
-    `types` says what columns hold; None is whatever is found. Other columns of text files are named, but need not make
-    sense. `rows=None` reads all of it in one go: what a column is may depend on all of its values.
+    `types` sets the types of columns; None infers a type. Other columns of text files are named but not parsed.
+    `rows=None` reads everything at once, because the type of a column may depend on all of its values.
     """
     kind, zipped = kind_of(path)
     if not path.exists():
@@ -105,7 +105,7 @@ def read_batches(
 
 
 def _plain(batch: arrow.Batch) -> arrow.Batch:
-    """Turn rare encodings of Arrow, which few functions take, into common ones."""
+    """Convert rare encodings of Arrow, which few functions support, to common ones."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -131,16 +131,16 @@ def _csv(path: Path, zipped: bool, types: Types, rows: int | None) -> Iterator[a
 
 
 def _apart(read: Callable[..., arrow.Table], *given: object) -> arrow.Table:
-    """Read on a thread of its own. On the main one Arrow listens for Ctrl-C itself, and loses it if it ends just then.
+    """Read on a separate thread. On the main thread, Arrow handles Ctrl-C itself and may lose it while it finishes.
 
-    Whatever is read there cannot be stopped, but the main thread can go on to the end of the process.
+    The reading thread cannot be stopped, but the main thread can exit the process.
     """
     found: Future[arrow.Table] = Future()
 
     def work() -> None:
         try:
             found.set_result(read(*given))
-        except Exception as error:  # noqa: BLE001  (it is raised on the main thread)
+        except Exception as error:  # noqa: BLE001  (raised again on the main thread)
             found.set_exception(error)
 
     Thread(target=work, daemon=True).start()
@@ -148,7 +148,7 @@ def _apart(read: Callable[..., arrow.Table], *given: object) -> arrow.Table:
 
 
 def _serially(reader: arrow.Module, **given: object) -> arrow.Options:
-    """Read on one thread: after an error, conversions that wait for a thread keep the process from ending."""
+    """Read on one thread: after an error, conversions that wait for a thread would block the exit of the process."""
     return reader.ReadOptions(use_threads=False, block_size=LONGEST_LINE, **given)
 
 
@@ -157,7 +157,7 @@ def _as_types(csv: arrow.Module, types: Types) -> arrow.Options:
 
 
 def _csv_pieces(stream: arrow.Stream, path: Path, parse: arrow.Options, types: Types) -> Iterator[arrow.Batch]:
-    """Read some lines at a time. The columns of the first lines are those of all."""
+    """Read some lines at a time. The columns of the first lines apply to all."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -194,12 +194,12 @@ def _stream(path: Path, zipped: bool) -> arrow.Stream:
 
 
 def _check_header(path: Path, zipped: bool) -> None:
-    """Look at the first line by itself: it must be text and hold names."""
+    """Check the first line: it must be text and have names."""
     with _stream(path, zipped) as stream:
         head = stream.read(2**22)
     line = head.split(b"\n", 1)[0].rstrip(b"\r")
     if b"\x00" in head[:4096]:
-        raise BadFile(f"{path.name} is no text file: it holds zero bytes. Save it as UTF-8.")
+        raise BadFile(f"{path.name} is not a text file: it contains zero bytes. Save it as UTF-8.")
     try:
         words = str(line, "utf-8-sig")
     except UnicodeDecodeError as error:
@@ -212,7 +212,7 @@ def _parquet(path: Path, zipped: bool, types: Types, rows: int | None) -> Iterat
     from pyarrow import parquet
 
     with parquet.ParquetFile(path, buffer_size=COLUMN_BLOCK) as file:
-        for group in range(file.num_row_groups):  # all at once they would be read ahead, more and more
+        for group in range(file.num_row_groups):  # all at once would be read ahead without limit
             yield from file.iter_batches(batch_size=rows or 2**17, row_groups=[group])
 
 
@@ -230,7 +230,7 @@ def _json(path: Path, zipped: bool, types: Types, rows: int | None) -> Iterator[
 
     first = _first_values(path, zipped)
     kept = {name: _kind(first[name], kind) for name, kind in types.items() if name in first}
-    beside = [name for name in first if name not in kept]  # are named, but not read piece by piece
+    beside = [name for name in first if name not in kept]  # are named but not parsed
     parse = json.ParseOptions(
         explicit_schema=pa.schema(list(kept.items())), unexpected_field_behavior="infer" if rows is None else "ignore"
     )
@@ -243,7 +243,7 @@ def _json(path: Path, zipped: bool, types: Types, rows: int | None) -> Iterator[
 
 
 def _first_values(path: Path, zipped: bool) -> dict[str, object]:
-    """Look at some lines: which fields there are, and a value of each. Lines that are wrong are left to the reader."""
+    """Return the fields of the first lines, with a value of each. Wrong lines are left to the parser."""
     with _stream(path, zipped) as stream:
         lines = stream.read(BLOCK).split(b"\n")[:100]
     found: dict[str, object] = {}
@@ -255,14 +255,14 @@ def _first_values(path: Path, zipped: bool) -> dict[str, object]:
 
 
 def _kind(value: object, kind: arrow.DataType) -> arrow.DataType:
-    """Tell what a field holds: what is said, or else what a value of it is."""
+    """Return the type of a field: the given one, or that of a value."""
     import pyarrow as pa
 
     return kind if kind is not None else pa.string() if value is None else pa.scalar(value).type
 
 
 def _lines(stream: arrow.Stream, path: Path) -> Iterator[bytes]:
-    """Read whole lines, many at a time."""
+    """Read many whole lines at a time."""
     rest = b""
     while block := stream.read(BLOCK):
         lines, end, after = block.rpartition(b"\n")
@@ -282,7 +282,7 @@ _OPEN = {"csv": _csv, "parquet": _parquet, "feather": _feather, "json": _json}
 
 @contextmanager
 def _blame(path: Path) -> Iterator[None]:
-    """Turn Arrow's complaints into words about the file."""
+    """Convert Arrow's errors to messages about the file."""
     import pyarrow as pa
 
     try:
@@ -299,7 +299,7 @@ def _blame(path: Path) -> Iterator[None]:
 
 def _too_long(path: Path) -> str:
     return (
-        f"{path.name} has a line of more than {LONGEST_LINE:,} bytes, the most that is read. Leave the long text out, "
+        f"{path.name} has a line of more than {LONGEST_LINE:,} bytes, which is the limit. Leave the long text out, "
         "or save the table as parquet."
     )
 
@@ -311,15 +311,15 @@ def _word(path: Path, found: str) -> str:
     if ragged:
         columns, there, text = ragged.groups()
         return (
-            f"{path.name} is ragged: the header has {columns} columns, but the line {_short(text)[:60]!r} has {there}. "
-            "Mend that line; a value with a comma in it must be in quotes."
+            f"The lines of {path.name} differ in length: the header has {columns} columns, but the line "
+            f"{_short(text)[:60]!r} has {there}. Correct that line; a value with a comma in it must be in quotes."
         )
     if "UTF8" in found or "UTF-8" in found:
         return f"{path.name} is not UTF-8: {_short(found)}. Save it as UTF-8."
     typed = re.search(r"In CSV column #(\d+): CSV conversion error to (\w+): invalid value '(.*)'", found, re.DOTALL)
     if typed:
         return (
-            f"{path.name}: column {typed.group(1)} (from 0) should hold numbers, as when the model was trained, but it "
+            f"{path.name}: column {typed.group(1)} (from 0) should hold numbers, as in the training data, but it "
             f"has {typed.group(3)[:60]!r}."
         )
     return f"{path.name} cannot be read: {_short(found)}"

@@ -1,7 +1,7 @@
-"""Words, tables and JSON for people and scripts.
+"""Printing text, tables and JSON.
 
-Names and labels from files are shown so that they cannot steer the terminal: control signs are replaced, and nothing in
-them is read as a style. Colors are left out where output is no terminal, or NO_COLOR is set.
+Names and labels from files cannot control the terminal: control characters are replaced, and nothing in them is read as
+markup. Output has no colors if it is not a terminal, or if NO_COLOR is set.
 """
 
 import io
@@ -24,13 +24,13 @@ Facts: TypeAlias = dict[str, Any]  # what a command prints as JSON, by name
 
 
 def show_json(facts: Mapping[str, object]) -> None:
-    """Print facts for scripts; what is no number is null. What cannot be printed is escaped."""
+    """Print facts as JSON for scripts. NaN and infinity become null; unprintable characters are escaped."""
     text = json.dumps(_plain(facts), indent=2, ensure_ascii=not _has_unicode())
     _write("".join(_escaped(line) + "\n" for line in text.split("\n")))
 
 
 class JsonRows:
-    """Prints one JSON object with a list of rows, some at a time, so that there may be any number of them."""
+    """Prints one JSON object with a list of rows, chunk by chunk, for any number of rows."""
 
     def __init__(self, name: str) -> None:
         self.name, self.n_rows = name, 0
@@ -44,13 +44,13 @@ class JsonRows:
             self.n_rows += 1
 
     def end(self, facts: Mapping[str, object]) -> None:
-        """Print the facts behind the rows, and close the object."""
+        """Print the facts after the rows, and close the object."""
         text = json.dumps(_plain(facts), indent=2, ensure_ascii=not _has_unicode())
         _write("\n  ]," + "".join(_escaped(line) + "\n" for line in text.split("\n"))[1:])
 
 
 def _escaped(line: str) -> str:
-    """Escape what json does not: control characters above ASCII, marks that turn text around, half characters."""
+    """Escape what json does not: control characters above ASCII, marks that reverse text, half characters."""
     return line if line.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in line)
 
 
@@ -71,12 +71,12 @@ def _plain(value: object) -> object:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Tell whether a stream is a terminal; a closed one is None."""
+    """Return whether a stream is a terminal; a closed one is None."""
     return stream is not None and stream.isatty()
 
 
 def console(file: TextIO, stream: TextIO | None) -> "Console":
-    """Make a console of rich that draws into a file for a stream."""
+    """Make a rich console that renders to a file for a stream."""
     from rich.console import Console
 
     on_terminal = is_terminal(stream)
@@ -95,7 +95,7 @@ def write_error(text: str) -> None:
 
 
 def _write_beside(text: str) -> None:
-    """Write to stderr. If it is closed or full, the work is done all the same."""
+    """Write to stderr. If it is closed or full, the command still succeeds."""
     if sys.stderr is not None:
         with suppress(OSError, ValueError):
             sys.stderr.write(text)
@@ -105,19 +105,19 @@ def _write_beside(text: str) -> None:
 def _render(
     shown: "RenderableType", stream: TextIO | None, *, soft_wrap: bool = False, style: str | None = None
 ) -> str:
-    """Draw something for a stream. rich does not write it: it would end the process where a pipe is closed."""
+    """Render for a stream. rich does not write it, because it would end the process if a pipe is closed."""
     drawn = io.StringIO()
     console(drawn, stream).print(shown, soft_wrap=soft_wrap, style=style)
     return drawn.getvalue()
 
 
 def say(words: str = "") -> None:
-    """Print a line, or several."""
+    """Print one or more lines."""
     _write(_render("\n".join(map(legible, words.split("\n"))), sys.stdout, soft_wrap=True))
 
 
 def note(words: str) -> None:
-    """Print a line for people beside what is printed for pipes."""
+    """Print a line on stderr, so that piped output does not contain it."""
     _write_beside(_render(legible(words), sys.stderr, soft_wrap=True, style="dim"))
 
 
@@ -135,7 +135,7 @@ def show_table(heads: Sequence[str], rows: Sequence[Sequence[object]], *, numeri
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Round a number for people, without an exponent unless it is tiny or huge."""
+    """Round a number for display, without an exponent unless it is very large or small."""
     if not math.isfinite(value):
         return "unknown" if math.isnan(value) else f"{value}"
     if 10**digits <= abs(value) < 1e15:
@@ -147,17 +147,17 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def signed(value: float) -> str:
-    """Round a contribution: three significant digits, with its sign."""
+    """Round a contribution to three significant digits, with its sign."""
     return f"{'-' if value < 0 else '+'}{number(abs(value), 3)}"
 
 
 def probability(value: float) -> str:
-    """Write a number from 0 to 1 with all its places, so that columns align."""
+    """Format a number from 0 to 1 with all digits, so that columns align."""
     return "unknown" if math.isnan(value) else f"{value:.4f}"
 
 
 def cell(value: object) -> str:
-    """Show a value of a table: numbers rounded, days without a time of day."""
+    """Format a value for a table: numbers rounded, dates without a time of day."""
     if value is None:
         return "missing"
     if isinstance(value, float):
@@ -168,7 +168,7 @@ def cell(value: object) -> str:
 
 
 def size(n_bytes: float) -> str:
-    """Write a file size."""
+    """Format a file size."""
     for unit in ("bytes", "kB", "MB"):
         if n_bytes < 1000:
             return f"{n_bytes:.0f} {unit}" if unit == "bytes" else f"{n_bytes:.1f} {unit}"

@@ -1,4 +1,4 @@
-"""`weald train`: a file to a model."""
+"""`weald train`: train a model on a file."""
 
 import math
 import shlex
@@ -29,18 +29,18 @@ UNITS_OF_TARGET = ("RMSE", "MAE", "bias")  # metrics in units of the target
 
 @dataclass(frozen=True)
 class Trained:
-    """A model, what it was grown from, and how long it took."""
+    """A model, its training data, and the time it took."""
 
     model: "TreeModel"
     plan: "ColumnPlan"
-    rows: "LabeledRows"  # to learn from
+    rows: "LabeledRows"  # for training
     test: "LabeledRows | None"  # held out
     timings: dict[str, float]
     warnings: list[str]
 
 
 class MetricRow(TypedDict):
-    """A metric with its interval, and the rows that it was computed from."""
+    """A metric with its interval, and the kind of rows it was computed from."""
 
     rows: str
     metric: str
@@ -86,7 +86,7 @@ def train(
 def fit_file(
     data: Path, target: str, columns: ColumnOptions, fit: FitOptions, *, holdout: float = 0.0, quiet: bool = False
 ) -> Trained:
-    """Read a file, decide what its columns are, and grow a model. The times are of this work, without imports."""
+    """Read a file, decide the roles of its columns, and train a model. The times do not include imports."""
     from weald.cli.modeling import make_model, quiet_warnings, read_rows
     from weald.cli.progress import show_growth
     from weald.cli.reading import load_readers
@@ -110,7 +110,7 @@ def fit_file(
 
 
 def _warm_up(estimator: "TreeModel") -> None:
-    """Fit a tree to two rows of text and numbers: this imports what a fit imports, before its time is taken."""
+    """Fit a tree to two rows of text and numbers, so that the imports of a fit do not count in its time."""
     import pyarrow as pa
 
     import weald
@@ -120,7 +120,7 @@ def _warm_up(estimator: "TreeModel") -> None:
 
 
 def _divide(rows: "LabeledRows", share: float, task: "Task", seed: int) -> "tuple[LabeledRows, LabeledRows | None]":
-    """Hold some rows out, stratified by class where that is possible."""
+    """Hold rows out for testing, stratified by class if possible."""
     if not share:
         return rows, None
     import numpy as np
@@ -133,7 +133,7 @@ def _divide(rows: "LabeledRows", share: float, task: "Task", seed: int) -> "tupl
     try:
         kept, held = train_test_split(np.arange(len(rows.y)), test_size=share, random_state=seed, stratify=by)
     except ValueError as error:
-        raise UserError(f"--holdout {share} cannot be done: {error}") from error
+        raise UserError(f"--holdout {share} is not possible: {error}") from error
 
     def part(at: "IntArray") -> LabeledRows:
         at = np.sort(at)
@@ -169,7 +169,7 @@ def evaluate_model(trained: Trained) -> list[MetricRow]:
 
 
 def summarize(trained: Trained) -> Facts:
-    """Collect what people want to know first."""
+    """Collect the main facts."""
     model, plan = trained.model, trained.plan
     order = model.feature_importances_.argsort(kind="stable")[::-1][:10]
     return {

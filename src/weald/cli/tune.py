@@ -1,4 +1,4 @@
-"""`weald tune`: parameters by out-of-bag error."""
+"""`weald tune`: choose parameters by out-of-bag error."""
 
 import shlex
 from pathlib import Path
@@ -99,7 +99,7 @@ def _describe(step: "TuningStep", metric: str | None) -> Facts:
 
 
 def _train_again(data: Path, target: str, columns: ColumnOptions, fit: FitOptions, changed: dict[str, object]) -> str:
-    """Write the command that trains the best model: only what differs from the defaults."""
+    """Return the command that trains the best model, with only the options that differ from the defaults."""
     words = ["weald", "train", str(data), "--target", target]
     for name in ("task", "id", "weight"):
         words += [f"--{name}", value] if (value := getattr(columns, name)) is not None else []
@@ -117,7 +117,7 @@ def _show(facts: Facts, out: str | None) -> None:
     steps = _best_of_forests(facts["tried"], best)
     names = list(facts["best_params"])
     tried = {n: [_short(step["params"].get(n, "")) for step in steps] for n in names}
-    shown = [n for n in names if len(set(tried[n])) > 1]  # all of them are wider than a terminal
+    shown = [n for n in names if len(set(tried[n])) > 1]  # all columns together are wider than a terminal
     heads, values = [facts["metric"]], [[screen.number(step.get("score", 0.0))] for step in steps]
     if not facts["metric"]:
         heads = ["out-of-bag error", "95 % interval"]
@@ -135,14 +135,14 @@ def _show(facts: Facts, out: str | None) -> None:
     value = facts["best_score"] if facts["metric"] else facts["best_error"]
     screen.say(f"\nbest: {heads[0]} {screen.number(value)} with {changed or 'the parameters given'}")
     if not facts["metric"]:
-        screen.say("Candidates whose intervals overlap widely are hardly different.")
+        screen.say("If intervals overlap widely, the candidates hardly differ.")
     screen.say(f"train it: {facts['command']}")
     if out is not None:
         screen.say(f"model {out}")
 
 
 def _best_of_forests(steps: list[Facts], best: int) -> list[Facts]:
-    """Choose the best step of each forest; of all steps, that at `best` is the best."""
+    """Return the best step of each forest; the one at `best` is the best of all."""
     found = {steps[best]["forest"]: steps[best]}
     for step in steps:
         loss = -step["score"] if "score" in step else step["error"]

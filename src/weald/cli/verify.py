@@ -1,4 +1,4 @@
-"""`weald verify`: is a model file intact, and does the training data give the same forest?"""
+"""`weald verify`: check that a model file is intact, and that the training data give the same forest."""
 
 from pathlib import Path
 from typing import Annotated
@@ -41,8 +41,8 @@ def verify(
         facts["grown_again"] = twin.forest_.fingerprint()
         if facts["grown_again"] != found:
             raise BadFile(
-                f"{data.name} gives another forest than {model.name}, with the fingerprint {facts['grown_again']}. "
-                "The rows differ from the training data. Were some held out?"
+                f"{data.name} gives a different forest than {model.name}, with the fingerprint {facts['grown_again']}. "
+                "The rows differ from the training data. Give the same rows; --holdout leaves some out of training."
             )
     if json:
         screen.show_json(facts)

@@ -1,4 +1,4 @@
-"""Predictions to files, piece by piece. A file appears when all of it is written, or not at all."""
+"""Writing predictions to files, chunk by chunk. A file appears when it is complete, or not at all."""
 
 import io
 import os
@@ -19,7 +19,7 @@ Write = Callable[[Columns], None]
 
 
 def check_place(*places: Path | None, read: Sequence[Path | None] = ()) -> None:
-    """Refuse places where no file can be written, or where one stands that is needed, before any work is done."""
+    """Check before any work that files can be written, and that no needed file would be overwritten."""
     written: list[Path] = []
     for place in filter(None, places):
         if not place.parent.is_dir():
@@ -27,9 +27,9 @@ def check_place(*places: Path | None, read: Sequence[Path | None] = ()) -> None:
         if place.is_dir():
             raise UserError(f"{place} is a folder. Give the name of a file.")
         if any(_is_same(place, file) for file in filter(None, read)):
-            raise UserError(f"{place} is the file to be read, and would be lost. Give another name.")
+            raise UserError(f"{place} is an input file and would be overwritten. Give another name.")
         if any(_is_same(place, other) for other in written):
-            raise UserError(f"{place} would be written twice, and the first content be lost. Give two names.")
+            raise UserError(f"{place} would be written twice. Give two names.")
         written.append(place)
 
 
@@ -41,10 +41,10 @@ def _is_same(one: Path, other: Path) -> bool:
 
 @contextmanager
 def open_writer(path: Path | None) -> Iterator[Write]:
-    """Open a file for columns by name; None is stdout, as csv."""
+    """Open a writer of columns by name; None: csv on stdout."""
     if path is None:
         if sys.stdout is None:
-            raise UserError("Nothing can be printed: stdout is closed. Give a file with --out.")
+            raise UserError("stdout is closed. Give a file with --out.")
         with _Sink("csv", _Screen() if is_terminal(sys.stdout) else sys.stdout.buffer) as sink:
             yield sink.write
         return
@@ -62,7 +62,7 @@ def open_writer(path: Path | None) -> Iterator[Write]:
 
 
 class _Screen(io.RawIOBase):
-    """The terminal as a file: labels and names of rows must not steer it."""
+    """The terminal as a file: labels and row names cannot control it."""
 
     def writable(self) -> bool:
         return True
@@ -73,7 +73,7 @@ class _Screen(io.RawIOBase):
 
 
 class _Sink:
-    """Writes tables of one kind; the writer is opened by the first, which knows the columns."""
+    """Writes tables of one format; the first table, which has the column types, opens the writer."""
 
     def __init__(self, kind: str, stream: BinaryIO | io.RawIOBase | io.BufferedIOBase) -> None:
         self.kind, self.stream = kind, stream
@@ -102,9 +102,11 @@ class _Sink:
             self.writer.write_table(table.cast(self.schema))
         except pa.ArrowException as error:
             if self.schema not in (None, table.schema):
-                raise BadFile(f"Later rows hold something else than the first ones: {error}.") from error
+                raise BadFile(
+                    f"Later rows have other types than the first ones: {error}. Write a .jsonl file."
+                ) from error
             raise UserError(
-                f"A column cannot be written as {self.kind}: {error}. Name another --id, or a .jsonl file."
+                f"A column cannot be written as {self.kind}: {error}. Give another --id, or write a .jsonl file."
             ) from error
 
     def _open(self, schema: arrow.Schema) -> arrow.Stream:
