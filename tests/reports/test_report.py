@@ -4,6 +4,7 @@ import json
 import re
 from html import unescape
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.model_selection import train_test_split
 import weald
 from tests.browser import needs_browser, open_page
 from weald.estimators.prediction import read_matrix
-from weald.reports import columns, dependence, guides
+from weald.reports import charts, columns, dependence, guides, svg
 
 ROOT = Path(__file__).parents[2]
 VOID = {"meta", "input", "br"}
@@ -428,6 +429,32 @@ def test_rows_whose_log_loss_is_infinite_are_counted(iris):
     text = " ".join(Page(forest.report(X, y).html).text)
     assert f"probability 0 in {(right == 0).sum()} of {len(y)} rows" in text
     assert "no interval" in text
+
+
+def test_test_rows_of_a_single_class_have_no_area_under_the_curve(iris):
+    forest, X, y, X_test, y_test = iris
+    one = y_test == y_test[0]
+    made = weald.report(forest, X, y, X_test=X_test[one], y_test=y_test[one])
+    assert "ROC AUC" in made.metrics["out of bag"]
+    assert "ROC AUC" not in made.metrics["held out"]
+    lines = re.findall(r"<tr><td>(ROC AUC|log loss)</td>(.*?)</tr>", made.html)
+    assert [("unknown" in line, name) for name, line in lines[:2]] == [(True, "ROC AUC"), (False, "log loss")]
+
+
+@pytest.mark.parametrize("days", [0.3, 3, 600])
+def test_dates_on_an_axis_are_dates_and_do_not_overlap(days):
+    scale = svg.Scale(19723.1, 19723.1 + days, 50, 318)
+    ticks = charts.time_ticks(scale, "dates")
+    assert ticks
+    for value, words in ticks:
+        assert words.startswith(str(np.datetime64("1970-01-01") + int(value)))
+    for (one, words), (other, _) in pairwise(ticks):
+        assert scale(other) - scale(one) > svg.LETTER * len(words)
+
+
+def test_a_scale_without_room_ends_at_the_data():
+    assert svg.span([19723.0, 20323.0], room=0.0) == (19723.0, 20323.0)
+    assert svg.span([100.0, 100.0], room=0.0) == (95.0, 105.0)
 
 
 def test_sections_name_guides_by_their_titles():

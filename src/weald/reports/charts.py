@@ -14,7 +14,7 @@ from weald.reports import svg
 from weald.reports.section import shorten
 
 N_COLORS = 8
-FEW_TICKS = 4  # dates are long
+FEW_TICKS = 4  # dates are long: more do not fit
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def lines(
         x or svg.span(np.concatenate([s.x for s in series]), room=0.0 if len(series[0].x) > 1 else 0.04),
         y or svg.span(all_y, zero=zero),
     )
-    x_ticks = None if time is None else [(v, format_time(v, time)) for v in f.x.ticks(FEW_TICKS)]
+    x_ticks = None if time is None else time_ticks(f.x, time)
     parts = [svg.axes(f, x_words, y_words, x_ticks=x_ticks)]
     if diagonal:
         low, high = max(f.x.low, f.y.low), min(f.x.high, f.y.high)
@@ -67,6 +67,15 @@ def lines(
         if s.dots:
             parts += [tag("circle", cx=a, cy=b, r=3.5, class_=f"dot {color}") for a, b in zip(xs, ys, strict=True)]
     return join(svg.picture(f, *parts, alt=alt), key([s.words for s in series]) if len(series) > 1 else "")
+
+
+def time_ticks(scale: svg.Scale, time: str) -> list[tuple[float, str]]:
+    """Choose ticks whose dates or durations fit beside one another."""
+    for most in range(FEW_TICKS, 0, -1):
+        ticks = [(value, format_time(value, time)) for value in scale.ticks(most)]
+        if svg.LETTER * sum(len(words) + 1 for _, words in ticks) <= scale.end - scale.start:
+            break
+    return ticks
 
 
 def key(words: Sequence[str]) -> Markup:

@@ -46,16 +46,21 @@ def say(score: Score, value: float) -> str:
     return percent(value) if score.is_share else number(value)
 
 
-def _interval(score: Score) -> str:
-    return "no interval" if math.isnan(score.low) else f"{say(score, score.low)} to {say(score, score.high)}"
+def _cell(score: Score | None) -> Markup | str:
+    if score is None:
+        return "unknown"
+    interval = "no interval" if math.isnan(score.low) else f"{say(score, score.low)} to {say(score, score.high)}"
+    return join(say(score, score.value), tag("span", interval, class_="between"))
 
 
 def _metrics(sources: list[Predictions]) -> Markup:
-    found = [judge(predictions) for predictions in sources]
+    found = [{score.name: score for score in judge(predictions)} for predictions in sources]
     chance = {score.name: score for score in by_chance(sources[-1])}
     heads = ["metric", *(f"{a.source}, 95 % interval" for a in sources), "baseline: target only", "description"]
     lines = []
-    for scores in zip(*found, strict=True):
-        cells = [join(say(s, s.value), tag("span", _interval(s), class_="between")) for s in scores]
-        lines.append([scores[0].name, *cells, say(scores[0], chance[scores[0].name].value), scores[0].words])
+    for first in max(found, key=len).values():  # rows of a single class have no ROC AUC
+        scores = [of_source.get(first.name) for of_source in found]
+        baseline = chance.get(first.name)
+        of_chance = "unknown" if baseline is None else say(baseline, baseline.value)
+        lines.append([first.name, *map(_cell, scores), of_chance, first.words])
     return table(heads, lines, caption="Metrics", numeric=range(1, len(sources) + 2))
