@@ -62,7 +62,7 @@ class ErrorSurface:
     values : tuple of lists
         The values of each parameter, an axis of the arrays.
     errors : array
-        Error for each setting: fraction of wrong classes, or mean squared error; with `scoring` minus the score.
+        Error for each setting: misclassification rate, or mean squared error; with `scoring` minus the score.
     standard_errors : array
         Standard error of each error, from the number of rows; NaN with `scoring`.
     leaves : array
