@@ -107,9 +107,11 @@ def make_plan(
     for name in names:
         holds, doing = _look(table.column(name), forced=name in categorical)
         if name in categorical and doing != "categories":
-            raise UserError(f"--categorical is for columns of text or integers, but {name!r} holds {holds}.")
+            raise UserError(
+                f"--categorical is for columns of text or integers, but {name!r} holds {holds}. Leave it out."
+            )
         if name in dates and doing != AS_DATES:
-            raise UserError(f"--dates is for columns of dates, but {name!r} holds {holds}.")
+            raise UserError(f"--dates is for columns of dates, but {name!r} holds {holds}. Leave it out.")
         doing = said.get(name, doing)
         plan.done.append((name, holds, doing))
         if not doing.startswith(("left out", "target", "row name", "sample weight")):

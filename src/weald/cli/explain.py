@@ -53,7 +53,7 @@ def _number_of(model: "TreeModel", label: str) -> int:
     from weald.cli.failures import UserError
 
     if not hasattr(model, "classes_"):
-        raise UserError("--class is for classification, but this model predicts numbers.")
+        raise UserError("--class is for classification, but this model predicts numbers. Leave it out.")
     labels = [str(one) for one in model.classes_]
     return labels.index(choose(label, labels, "class"))
 

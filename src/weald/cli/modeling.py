@@ -132,7 +132,9 @@ def names_of(model: TreeModel) -> list[str]:
     """Return the names of the columns that a model needs."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
-        raise BadFile("This model was trained without column names, so it cannot be used on files.")
+        raise BadFile(
+            "This model was trained without column names, so it cannot be used on files. Train it on a data frame."
+        )
     return [str(name) for name in names]
 
 

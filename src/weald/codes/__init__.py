@@ -206,7 +206,9 @@ def from_chunks(
     True
     """
     if target is None and (features is not None or weight is not None):
-        raise DataError("features and weight name columns of frames; then target must name one, too.")
+        raise DataError(
+            "features and weight are column names, so target must be one, too. Set target to a column name."
+        )
     source = sources.any_chunks(chunks, None if target is None else Columns(target, weight, features))
     source = Source(source.chunks, source.about, n_rows)
     return _make("from_chunks", source, folder, rules)

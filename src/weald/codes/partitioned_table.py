@@ -326,7 +326,9 @@ def renumber(table: Table, classes: Array | None, schema: Schema, labels: Labels
             continue
         if own is None:
             if not np.isnan(X[:, f]).all():
-                raise DataTypeError(f"{labels.schema.where(f)} holds numbers in one partition, and labels in another.")
+                raise DataTypeError(
+                    f"{labels.schema.where(f)} holds numbers in one partition, and labels in another. Use one type."
+                )
             continue
         number_of = {label: number for number, label in enumerate(categories.labels.tolist())}
         numbers = np.array([number_of[label] for label in own.labels.tolist()] + [np.nan])

@@ -160,7 +160,7 @@ class CodeStore(TableSource):
             model.feature_names_in_ = np.array(about.schema.names, dtype=object)
         n_classes = 0 if about.classes is None else len(about.classes)
         target = self.target if about.classes is None else self.target.astype(np.int32)
-        values: Any = Values(self)  # stands for an array; the core never sees it
+        values: Any = Values(self)  # used in place of an array; never passed to the core
         table = StoredTable(
             *(values, target, n_classes, self.weight, about.whole, about.size),
             categorical=about.schema.categorical,
@@ -199,14 +199,14 @@ class CodeStore(TableSource):
         if bins != about.max_bins:
             raise ParameterError(
                 f"max_bins={model.max_bins}, but the store was made with max_bins={self.max_bins}. Give the estimator "
-                "same value."
+                "the same value."
             )
         rules = rules_of(model)
         for name in ("missing", "categorical_features"):
             given, made = getattr(rules, name), getattr(about, name)
             if _listed(given) != _listed(made) and not (name == "categorical_features" and isinstance(given, str)):
                 raise ParameterError(
-                    f"{name}={given!r}, but the store was made with {name}={made!r}. Give the estimator the same."
+                    f"{name}={given!r}, but the store was made with {name}={made!r}. Give the estimator the same value."
                 )
         if getattr(model, "resampling", "bagging") != "bagging":
             raise ParameterError(f"resampling={model.resampling!r} needs the rows in memory. Fit to arrays or frames.")
@@ -248,7 +248,7 @@ class Values:
     """The values of a stored table, read on access, some rows at a time, eight bytes per cell.
 
     If a code covers several values, the store may have kept them. Otherwise each value is replaced by the minimum of
-    its code. Then an out-of-bag row may go to the other side at a node whose rows do not have the code, because the
+    its code. Then an out-of-bag row may take the other branch at a node without rows of that code, because the
     threshold lies between the neighboring codes.
     """
 

@@ -80,7 +80,7 @@ class SampledRows:
 
 @dataclass(frozen=True)
 class Survey:
-    """The survey of the chunks so far."""
+    """Labels, distinct values and sampled rows of the chunks so far."""
 
     max_bins: int
     labels: Labels | None = None

@@ -1,4 +1,4 @@
-"""The interface to a Dask cluster. A fit that cannot go on raises an error and never waits forever.
+"""The interface to a Dask cluster. A fit that cannot continue raises an error and never waits forever.
 
     Cluster          the current client: submits tasks, waits for results
     PendingTasks     results of tasks that were or will be submitted

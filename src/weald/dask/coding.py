@@ -71,7 +71,7 @@ def partitions(cluster: Cluster, **given: Any) -> tuple[list[str], Cells]:
 
 
 def _read_together(frame: Any, *others: Any) -> list[Future]:
-    """Read each partition of all collections together. Read separately, some could have fewer partitions than others.
+    """Read each partition of all collections at once. Separate reads could give some collections fewer partitions.
 
     Dask reads several small files as one partition, and their number depends on the selected columns.
     """

@@ -53,8 +53,8 @@ class ClusterEngine(NativeEngine):
         if not isinstance(model, RandomForest):
             if is_collection(data.X):
                 raise DataError(
-                    "X is a Dask collection, which only fit, predict and predict_proba of forests accept. For all else "
-                    "give a local table: X.compute()."
+                    "X is a Dask collection, which only fit, predict and predict_proba of forests accept. Give "
+                    "other methods and estimators a local table: X.compute()."
                 )
             raise ParameterError(f"engine='dask' is for forests, not for {type(model).__name__}. Set engine=\"auto\".")
         if getattr(model, "resampling", "bagging") != "bagging":

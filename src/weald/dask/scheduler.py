@@ -225,7 +225,7 @@ class TreeJobs:
         tree_ranges = split_trees(range(first, first + n_trees), scheduler.coded.labels.n_rows, n_tasks)
         self.n_tasks = len(tree_ranges)
         self._tasks: list[Future] = [None] * self.n_tasks  # None: not submitted yet
-        # Each set reads the rows again, so sets are not smaller than needed.
+        # Each set reads the rows again, so there are no more sets than needed.
         self._sets = divide(range(self.n_tasks), n_tasks) if job.voting is not None else []
         self._tree_ranges, self._n_voting = tree_ranges, 0  # sets whose votes were submitted
         self.votes: Any = None  # futures of votes, block by block

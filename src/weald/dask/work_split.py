@@ -23,7 +23,7 @@ CELLS_PER_THREAD = 1 << 17  # with fewer, starting threads takes longer
 ROWS_PER_PIECE = 1 << 16  # of a tree: with fewer, most time would go to nodes that several pieces repeat
 
 # Bytes per row, measured at 1,000,000 x 28.
-TO_RANK, RANKED = 110, 50  # while rows are ranked; afterwards
+TO_RANK, RANKED = 110, 50  # while rows are ranked; after ranking
 TO_GROW = {Task.CLASSIFICATION: 56, Task.REGRESSION: 150}  # while a tree grows
 GROWN = {Task.CLASSIFICATION: 14, Task.REGRESSION: 71}  # per tree when it is grown to purity
 LINE = 16  # the codes of a row are padded to a multiple of this many bytes

@@ -72,7 +72,7 @@ def votes_are_hard(model: "TreeModel") -> bool:
 
 
 def _numbers(forest: Forest) -> LeafValues:
-    """Merge leaves of the same mean."""
+    """Store leaves of the same mean once."""
     distinct, number = np.unique(forest.value[forest.feature < 0], return_inverse=True)
     start = np.arange(len(distinct) + 1)
     return LeafValues(number, start, np.zeros(len(distinct), dtype=np.int32), distinct, 1, forest.vote_total)
@@ -102,7 +102,7 @@ def _winners(start: IntArray, which: IntArray, amount: FloatArray) -> tuple[IntA
 
 
 def _shared(start: IntArray, which: IntArray, amount: FloatArray, n_classes: int, divisor: float) -> LeafValues:
-    """Merge pure leaves of the same class, which are most leaves of a fully grown forest."""
+    """Store equal pure leaves once; they are most leaves of a fully grown forest."""
     is_pure = np.diff(start) == 1
     pure = np.column_stack([which[start[:-1][is_pure]], amount[start[:-1][is_pure]]])
     distinct, number_of_pure = np.unique(pure, axis=0, return_inverse=True)
