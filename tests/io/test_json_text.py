@@ -10,6 +10,8 @@ import weald
 from tests.io.export.models import MODELS, fitted, make_frame, make_table
 from weald.io.export.parity import answer, rows_to_compare
 
+KEPT_OUT = {"_training_bags"}  # of files: the order of the training rows
+
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_comes_back_as_it_was(name, tmp_path):
@@ -20,7 +22,7 @@ def test_a_model_comes_back_as_it_was(name, tmp_path):
     assert again.forest_.fingerprint() == model.forest_.fingerprint()
     assert again.forest_.origins == model.forest_.origins
     assert str(again.get_params()) == str(model.get_params())
-    assert again.__getstate__().keys() == model.__getstate__().keys()
+    assert again.__getstate__().keys() == model.__getstate__().keys() - KEPT_OUT
     assert again.to_json(check=False).model == export.model
 
 

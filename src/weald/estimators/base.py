@@ -188,7 +188,8 @@ class TreeModel(BaseEstimator):
         check_is_fitted(self, "forest_")
         smaller = copy.copy(self)
         smaller.forest_ = compact_forest(self.forest_)
-        smaller.__dict__.pop("tree_", None)  # of the larger one
+        for name in ("tree_", "leaf_targets_"):  # of the larger one
+            smaller.__dict__.pop(name, None)
         if smaller.forest_.n_nodes < self.forest_.n_nodes:
             smaller.altered_by_ = "compact() removed splits"
         return smaller

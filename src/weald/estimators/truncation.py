@@ -54,7 +54,8 @@ def truncate(model: Model, given: Mapping[str, Any], n_rows: int | None = None) 
         else:
             (made.forest_,) = truncated
         made.growth_ = replace(model.growth_, **limits.of_growth())
-        made.__dict__.pop("tree_", None)
+        for name in ("tree_", "leaf_targets_"):  # of the larger trees
+            made.__dict__.pop(name, None)
         drop_out_of_bag(made)
     else:
         made = copy.copy(model) if n_estimators is None else take_trees(model, range(n_estimators))
