@@ -129,6 +129,7 @@ VALUES = {
     "random_state": [np.int64(3), np.uint64(2**64 - 1), "generator", "old generator"],
     "verbose": [np.int64(0), np.False_],
     "warm_start": FLAGS,
+    "keep_targets": FLAGS,
     "max_samples": [np.int64(9), 0.7, np.float32(0.5), 5e-324, "by class"],
     "ccp_alpha": [*AMOUNTS, 10**300],
     "splitter": ["best", "random"],

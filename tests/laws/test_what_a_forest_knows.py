@@ -30,7 +30,7 @@ def out_of_bag(model, table, y):
     found = [out.predictions, out.counts, out.error, out.error_interval(), out.score(), out.curve.error, out.rows(2)]
     if out.classes is None:
         return found
-    rest = [out.votes, out.margins, out.confusion(), out.calibration().found, out.threshold(1).value, out.trees(3)]
+    rest = [out.votes, out.margins, out.confusion(), out.calibration().observed, out.threshold(1).value, out.trees(3)]
     return [*found, *rest, out.score("neg_log_loss"), out.calibration().brier]
 
 

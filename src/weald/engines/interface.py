@@ -326,6 +326,10 @@ class LocalEngine:
         """Return the votes, which are in this process."""
         return votes
 
+    def bag_source(self, codes: Codes) -> Codes:
+        """Return the codes: an engine that can draw bags from less overrides this."""
+        return codes
+
     def attempts(self) -> Iterator[AbstractContextManager[None]]:
         """Yield once: nothing can be lost in this process."""
         yield nullcontext()
