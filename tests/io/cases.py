@@ -72,7 +72,7 @@ def models() -> dict[str, tuple[Any, Any]]:
         "weights": (forest_of(forest, min_samples_leaf=3).fit(X, classes, weight), X),
         "targets of leaves": (forest_of(trees, keep_targets=True, min_samples_leaf=4).fit(X, signal), X),
         "targets of leaves, weights": (
-            forest_of(weald.ExtraTreesRegressor, keep_targets=True, min_samples_leaf=2).fit(X, signal.round(1), weight),
+            forest_of(weald.ExtraTreesRegressor, keep_targets=True).fit(X, signal, weight),
             X,
         ),
         "weights without bags": (forest_of(trees, bootstrap=False).fit(X, signal, weight), X),
