@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # each test starts processes
+
 WEALD = str(Path(sys.executable).with_name("weald"))
 ROWS = "x,color,y\n" + "".join(f"{i * 7 % 40},{'red' if i % 3 else 'blue'},{'ab'[i % 2]}\n" for i in range(60))
 DEFAULT = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}  # tests in the background ignore Ctrl-C

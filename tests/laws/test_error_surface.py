@@ -45,6 +45,7 @@ def brute_force_spread(forest):
     return np.sqrt((weight * (losses - mean) ** 2).sum() / weight.sum() / n)
 
 
+@pytest.mark.slow
 @each_engine
 @each_criterion
 @pytest.mark.parametrize("weights", ["none", "whole", "fractional"])

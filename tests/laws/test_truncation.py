@@ -63,6 +63,7 @@ def test_a_truncated_forest_is_pruned_as_a_fit_prunes_it(criterion, engine, data
     assert truncate_forest(full, replace(limits, ccp_alpha=alpha)).fingerprint() == expected.fingerprint()
 
 
+@pytest.mark.slow
 @each_engine
 @each_criterion
 @EXAMPLES
