@@ -42,6 +42,19 @@ def test_estimators_on_a_cluster_have_no_more():
         assert len(above) <= MOST_CLASSES, above
 
 
+MOST_FILES = 30  # in a folder
+FOLDERS = ("src", "core", "bindings", "tests", "docs", "benchmarks", "examples")
+
+
+def test_folders_hold_few_files():
+    made = {ROOT / "docs" / "_build", ROOT / "docs" / "reference" / "api"}
+    folders = [folder for top in FOLDERS for folder in ((ROOT / top), *(ROOT / top).rglob("*/"))]
+    kept = [f for f in folders if f.name != "__pycache__" and made.isdisjoint({f, *f.parents})]
+    built = {".so", ".pyd"}
+    counts = {f.relative_to(ROOT): sum(p.is_file() and p.suffix not in built for p in f.iterdir()) for f in kept}
+    assert {name: n for name, n in counts.items() if n > MOST_FILES} == {}
+
+
 def functions():
     for path in FILES:
         for part in ast.walk(ast.parse(path.read_text())):

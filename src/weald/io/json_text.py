@@ -6,7 +6,7 @@
     {"format": "weald JSON 1.0", "texts": {...}, "notes": {...}, "arrays": {name: {"type", "shape", "values"}}}
 
 Texts, notes and arrays are those of the file (`files.py`), and so are the checks: JSON is converted to the bytes of a
-file first. Numbers that JSON does not have are "inf", "-inf" and "nan". docs/export.md lists the arrays.
+file first. Numbers that JSON does not have are "inf", "-inf" and "nan". docs/deployment/export.md lists the arrays.
 """
 
 import json
