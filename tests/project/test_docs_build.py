@@ -113,6 +113,6 @@ def leads_somewhere(page, link, parts):
     return target.exists() and (not part or target not in parts or part in parts[target])
 
 
-@pytest.mark.parametrize("page", ["index.html", "getting-started.html"])
+@pytest.mark.parametrize("page", ["index.html", "start/getting-started.html"])
 def test_code_can_be_copied(built, page):
     assert "copybutton.js" in (built / page).read_text(encoding="utf-8")
