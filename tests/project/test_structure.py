@@ -19,9 +19,6 @@ MOST_ARGUMENTS = 10
 MOST_ANY = 400
 MOST_PRIVATE = 15  # uses of private members of other classes
 
-# Kernel forests add methods of their own to those of all models, of forests, and of their task.
-ADDED = {"KernelForestClassifier": 1, "KernelForestRegressor": 1}
-
 ESTIMATORS = [
     name
     for name in weald.__all__
@@ -32,7 +29,7 @@ ESTIMATORS = [
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_few_classes_stand_above_an_estimator(name):
     above = classes_above(getattr(weald, name))
-    assert len(above) <= MOST_CLASSES + ADDED.get(name, 0), above
+    assert len(above) <= MOST_CLASSES, above
 
 
 def test_estimators_on_a_cluster_have_no_more():
