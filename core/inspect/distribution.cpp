@@ -76,10 +76,11 @@ class RowWeights {
                 continue;
             }
             const auto node = static_cast<std::size_t>(sharing_.tree_start[tree] + numbers[tree]);
-            require(node + 1 < sharing_.start.size(), "there is no such leaf");
+            require(node + 1 < sharing_.start.size(), "a leaf is out of range");
             const Leaf leaf{static_cast<std::size_t>(sharing_.start[node]),
                             static_cast<std::size_t>(sharing_.start[node + 1])};
-            require(leaf.begin <= leaf.end && leaf.end <= sharing_.member.size(), "leaves and members differ");
+            require(leaf.begin <= leaf.end && leaf.end <= sharing_.member.size(),
+                    "the members of a leaf are out of range");
             __builtin_prefetch(sharing_.member.data() + leaf.begin);
             __builtin_prefetch(sharing_.share.data() + leaf.begin);
             leaves_[n_leaves++] = leaf;
