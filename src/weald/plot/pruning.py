@@ -161,10 +161,10 @@ class PruningDisplay:
         low, high = self.new_error - self.standard_error, self.new_error + self.standard_error
         self.ax_.fill_between(self.leaves, low, high, color=tint(SECOND, 0.22), linewidth=0)
         self.ax_.plot(self.leaves, self.new_error, color=SECOND, linewidth=1.8, linestyle="--", label="new rows")
-        least = self.new_error.min()
-        best = int(np.flatnonzero(self.new_error == least)[-1])  # ties: the smallest tree
-        smallest = int(np.flatnonzero(self.new_error <= least + self.standard_error[best])[-1])
-        marks = [(best, "o", SECOND, "least error")]
+        lowest = self.new_error.min()
+        best = int(np.flatnonzero(self.new_error == lowest)[-1])  # ties: the smallest tree
+        smallest = int(np.flatnonzero(self.new_error <= lowest + self.standard_error[best])[-1])
+        marks = [(best, "o", SECOND, "lowest error")]
         if smallest != best:
             marks.append((smallest, "s", INK, "within one standard error"))
         self.best_, self.smallest_ = best, smallest
@@ -174,7 +174,7 @@ class PruningDisplay:
                 leaves, self.new_error[place], marker, linestyle="none", label=f"{words}: {leaves} {word}",
                 color=color, markersize=6.5, markeredgecolor="white", zorder=4,
             )  # fmt: skip
-        self.ax_.axhline(least, color=SOFT, linewidth=0.6, linestyle=":", zorder=1)
+        self.ax_.axhline(lowest, color=SOFT, linewidth=0.6, linestyle=":", zorder=1)
 
 
 def _choose_steps(n_steps: int) -> Ints:
