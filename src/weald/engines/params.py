@@ -25,6 +25,7 @@ from weald.data.arguments import (
     RealNumber,
     Satisfies,
     WholeNumber,
+    is_allowed,
     is_list,
     is_real,
     is_whole,
@@ -174,7 +175,7 @@ def check(given: Mapping[str, Any], task: str) -> None:
     """Check each parameter separately, then combinations of parameters."""
     for name, value in given.items():
         kinds = allowed(name, given, task)
-        if not any(one.is_satisfied_by(value) for one in kinds):
+        if not is_allowed(value, kinds):
             choices = join_choices([word for one in kinds for word in one.describe()])
             missing = name == "criterion" and NOT_YET.is_satisfied_by(value)
             raise ParameterError(
