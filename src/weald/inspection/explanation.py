@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weald.data.types import Array, FloatArray, IntArray, Label, Native
+from weald.data.types import Array, BoolArray, FloatArray, IntArray, Label, Native
 from weald.errors import DataError, ExportError, ParameterError, shown
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ class Explanation:
         SHAP interaction values; the sum over a dimension of features gives `values`.
     numbers : array of shape (n_rows, n_features)
         The rows as the trees read them: categories as codes.
+    ordered : array of bool, shape (n_features,)
+        Whether the numbers of a feature have an order: False for categories that are split by sets.
 
     Examples
     --------
@@ -59,6 +61,7 @@ class Explanation:
     feature_names: list[str]
     output_names: list[Label] | None
     numbers: FloatArray
+    ordered: BoolArray
     interactions: FloatArray | None = None
 
     def __repr__(self) -> str:

@@ -317,18 +317,21 @@ class ExplainedTable:
     numbers: FloatArray
     data: Array
     names: list[str]
+    ordered: BoolArray
 
     @classmethod
     def of(cls, model: "TreeModel", rows: RowsToExplain, feature_names: Sequence[str] | None) -> "ExplainedTable":
         """Make readable what the trees read."""
         numbers = rows.numbers.toarray() if sparse.issparse(rows.numbers) else np.asarray(rows.numbers)
-        return cls(numbers, _with_labels(numbers, model.schema_), _names(model, feature_names))
+        ordered = np.ones(model.n_features_in_, dtype=np.bool_)
+        ordered[list(model.schema_.categorical)] = False
+        return cls(numbers, _with_labels(numbers, model.schema_), _names(model, feature_names), ordered)
 
     def explanation(self, found: list[FloatArray | None], outputs: list[Label] | None) -> Explanation:
         """Put values and rows together; without names of outputs, the dimension of outputs is dropped."""
         values, base, pairs = found if outputs is not None else [_first(array) for array in found]
         assert values is not None and base is not None  # noqa: S101, PT018  (for the type checker: only pairs may be None)
-        return Explanation(values, base, self.data, self.names, outputs, self.numbers, pairs)
+        return Explanation(values, base, self.data, self.names, outputs, self.numbers, self.ordered, pairs)
 
 
 def _first(array: FloatArray | None) -> FloatArray | None:
