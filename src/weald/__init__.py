@@ -9,6 +9,7 @@ RandomTreesEmbedding                              rows as the leaves of random t
 importance                                        feature importance
 load                                              a model from a file that its `save` wrote
 merge                                             one forest from several
+explain                                           SHAP values: why a model predicts what it predicts
 export_html                                       a tree as an interactive page
 from_json                                         a model from JSON
 from_sklearn                                      a forest that scikit-learn grew
@@ -59,6 +60,7 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
     from weald.inspection.bias_variance import bias_variance
     from weald.inspection.importance import importance
     from weald.inspection.selection import select_features
+    from weald.inspection.shap_values import explain
     from weald.inspection.stability import stability
     from weald.inspection.strength import strength
     from weald.inspection.surface import surface
@@ -105,6 +107,7 @@ _HOMES = {
     "WealdError": "errors",
     "bias_variance": "inspection.bias_variance",
     "check_kernel": "estimators.kernel.prototypes",
+    "explain": "inspection.shap_values",
     "export_html": "reports.tree_page",
     "from_json": "io.json_text",
     "from_sklearn": "io.export.sklearn_trees",
@@ -145,6 +148,7 @@ __all__ = [
     "__version__",
     "bias_variance",
     "check_kernel",
+    "explain",
     "export_html",
     "from_json",
     "from_sklearn",
