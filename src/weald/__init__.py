@@ -15,6 +15,7 @@ from_sklearn                                      a forest that scikit-learn gre
 report                                            an HTML report: how good a model is, and what drives its predictions
 tune                                              parameters by out-of-bag error
 strength                                          how strong the trees of a forest are, and how alike
+dependence                                        partial dependence, ICE and ALE: predictions by one feature or two
 bias_variance, stability                          of any estimator, by fitting it to many samples
 select_features                                   feature selection
 open_compiled                                     a compiled predictor that processes share
@@ -57,6 +58,7 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
     )
     from weald.inspection.bias_variance import bias_variance
     from weald.inspection.importance import importance
+    from weald.inspection.partial_dependence import dependence
     from weald.inspection.selection import select_features
     from weald.inspection.stability import stability
     from weald.inspection.strength import strength
@@ -103,6 +105,7 @@ _HOMES = {
     "RandomTreesEmbedding": "estimators.embedding",
     "WealdError": "errors",
     "bias_variance": "inspection.bias_variance",
+    "dependence": "inspection.partial_dependence",
     "export_html": "reports.tree_page",
     "from_json": "io.json_text",
     "from_sklearn": "io.export.sklearn_trees",
@@ -142,6 +145,7 @@ __all__ = [
     "WealdError",
     "__version__",
     "bias_variance",
+    "dependence",
     "export_html",
     "from_json",
     "from_sklearn",
