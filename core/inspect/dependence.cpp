@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 #include <iterator>
+#include <numeric>
 
 #include "base/require.h"
 #include "tree/tree.h"
@@ -325,25 +326,35 @@ class FreeWalk {
         const bool missing_left = (flags & kMissingLeft) != 0;
         left.has_missing &= missing_left;
         right.has_missing &= !missing_left;
-        const bool by_set = (flags & kCategorical) != 0;
-        require(by_set == (problem_.groups.has_categories[feature] != 0), "a split does not suit its feature");
-        if (by_set) {
-            narrow_categories(node, left, right, (flags & kOthersLeft) != 0);
-            return;
-        }
         const auto place = static_cast<std::uint32_t>(problem_.groups.place[first_node_ + node]);
-        require(place <= problem_.groups.n_points[feature], "a place is behind the points of its feature");
-        const std::uint32_t middle = std::clamp(place, left.begin, left.end);
-        left.end = middle;
-        right.begin = middle;
+        const std::uint32_t n_points = problem_.groups.n_points[feature];
+        require(place <= n_points, "a place is behind the points of its feature");
+        if ((flags & kCategorical) != 0) {
+            require(problem_.groups.has_categories[feature] != 0, "a feature without categories is split by a set");
+            narrow_categories(set_of(node), left, right, (flags & kOthersLeft) != 0);
+        } else if (problem_.groups.has_categories[feature] != 0) {
+            // A cut in the order of the categories, as the set of the smaller side.
+            const bool others_left = 2 * std::uint64_t{place} > n_points;
+            cut_.resize(others_left ? n_points - place : place);
+            std::iota(cut_.begin(), cut_.end(), others_left ? place : 0);
+            narrow_categories(cut_, left, right, others_left);
+        } else {
+            const std::uint32_t middle = std::clamp(place, left.begin, left.end);
+            left.end = middle;
+            right.begin = middle;
+        }
     }
 
-    void narrow_categories(std::uint32_t node, Axis& left, Axis& right, bool others_left) {
+    std::span<const std::uint32_t> set_of(std::uint32_t node) const {
         const ForestView& forest = problem_.forest;
         const auto number = static_cast<std::size_t>(forest.threshold[first_node_ + node]);
         const auto first = static_cast<std::size_t>(forest.category_start[number]);
         const auto last = static_cast<std::size_t>(forest.category_start[number + 1]);
-        const std::span<const std::uint32_t> set = forest.category_sets.subspan(first, last - first);
+        return forest.category_sets.subspan(first, last - first);
+    }
+
+    // The categories of the set are on one side, all others on the other.
+    void narrow_categories(std::span<const std::uint32_t> set, Axis& left, Axis& right, bool others_left) {
         std::vector<std::uint32_t>& lists = found_.categories;
         listed_.assign(lists.begin() + left.begin, lists.begin() + left.end);
         const bool is_excluded = left.is_excluded;
@@ -374,6 +385,7 @@ class FreeWalk {
     std::vector<Entry> right_;
     std::vector<Frame> frames_;
     std::vector<std::uint32_t> listed_;  // categories of a parent
+    std::vector<std::uint32_t> cut_;     // those on the smaller side of a threshold
     std::vector<std::uint8_t> on_path_;  // by group; 0 between nodes
     TreeRecords found_;
 };

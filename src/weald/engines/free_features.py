@@ -40,7 +40,7 @@ class FreeFeatures:
 
     groups: tuple[tuple[int, ...], ...]
     n_points: npt.NDArray[np.uint32]  # by feature
-    has_categories: BoolArray  # by feature
+    has_categories: BoolArray  # by feature: whether it is split by sets
     place: npt.NDArray[np.int32]  # by node: number of points at most the threshold, of splits by thresholds
 
     def shape(self, group: tuple[int, ...]) -> tuple[int, ...]:

@@ -156,9 +156,7 @@ def thresholds_of(forest: Forest) -> list[FloatArray]:
     return [np.unique(forest.threshold[order[a:b]]) for a, b in zip(starts[:-1], starts[1:], strict=True)]
 
 
-def free_features(
-    forest: Forest, schema: Schema, axes: Sequence[Axis], groups: Sequence[tuple[int, ...]]
-) -> FreeFeatures:
+def free_features(forest: Forest, axes: Sequence[Axis], groups: Sequence[tuple[int, ...]]) -> FreeFeatures:
     """Find the place of each split among the points of its feature. Groups name features; each has one axis."""
     points: list[FloatArray] = [np.empty(0)] * forest.n_features
     for axis in axes:
@@ -171,7 +169,7 @@ def free_features(
         nodes = order[begin:end]
         place[nodes] = np.searchsorted(points[feature], forest.threshold[nodes], side="right")
     has_categories = np.zeros(forest.n_features, dtype=np.bool_)
-    has_categories[list(schema.categorical)] = True
+    has_categories[np.unique(forest.feature[forest.flags & CATEGORICAL != 0])] = True
     n_points = np.array([len(of_feature) for of_feature in points], dtype=np.uint32)
     return FreeFeatures(tuple(groups), n_points, has_categories, place)
 

@@ -328,7 +328,7 @@ def partial_values(request: Request, groups: Sequence[Group], axes: Mapping[int,
     found: list[FloatArray] = []
     for some in _passes(groups, axes, values.shape[1]):
         used = sorted({feature for group in some for feature in group})
-        free = free_features(request.forests[0], request.schema, [axes[f] for f in used], some)
+        free = free_features(request.forests[0], [axes[f] for f in used], some)
         sums = _sum_up(request, values * scale, free)
         found += [one / scale for one in integrate(sums, free, request.rows.total)]
     if request.model.task is Task.CLASSIFICATION:
@@ -463,7 +463,7 @@ def _local(request: Request) -> list[Curve]:
     thresholds = thresholds_of(request.forests[0])
     axes = {f: request.column(f).thresholds(thresholds[f]) for f in request.features()}
     values = request.values()
-    free = free_features(request.forests[0], schema, list(axes.values()), request.groups)
+    free = free_features(request.forests[0], list(axes.values()), request.groups)
     bins = {f: _Bins.of(request.column(f), axes[f], request.points or N_BINS) for f in axes}
     sums = _sum_up(request, values, free, _joined(bins, free, request.rows.n_rows))
     ends = np.cumsum(free.n_places())

@@ -8,6 +8,7 @@
     SurfaceDisplay      error for each setting of the stopping rules
     OutOfBagDisplay     out-of-bag error of a growing forest
     ImportanceDisplay   feature importance
+    DependenceDisplay   partial dependence, individual curves, accumulated local effects
     ConfusionDisplay    confusion matrix
     ProximityDisplay    a map of rows by proximity
 
@@ -25,6 +26,7 @@ except ModuleNotFoundError as error:
 from weald.plot.boundary import BoundaryDisplay
 from weald.plot.confusion import ConfusionDisplay
 from weald.plot.curves import ImpurityDisplay
+from weald.plot.dependence import DependenceDisplay
 from weald.plot.growth import OutOfBagDisplay
 from weald.plot.importance import ImportanceDisplay
 from weald.plot.partition import PartitionDisplay
@@ -36,6 +38,7 @@ from weald.plot.tree import TreeDisplay
 __all__ = [
     "BoundaryDisplay",
     "ConfusionDisplay",
+    "DependenceDisplay",
     "ImportanceDisplay",
     "ImpurityDisplay",
     "OutOfBagDisplay",

@@ -6,7 +6,7 @@ Plain Python. Read `definition.py` first; every other engine must return the sam
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from weald.engines.reference.definition import FlatTree
+from weald.engines.reference.definition import Categories, FlatTree
 
 Condition = tuple[int, bool]  # a node on the path of a leaf, and whether the path goes left
 
@@ -134,7 +134,7 @@ def steps_of(tree: FlatTree, number: int, path: Sequence[Condition], axis: Axis)
     missing = all(tree.missing_left[node] == left for node, left in conditions)
     n = axis.n_points
     if axis.has_categories:
-        steps = categories_of(tree, conditions, n)
+        steps = categories_of(tree, conditions, axis.place[number], n)
     else:
         low = max([axis.place[number][node] for node, left in conditions if not left], default=0)
         high = min([axis.place[number][node] for node, left in conditions if left], default=n)
@@ -142,17 +142,24 @@ def steps_of(tree: FlatTree, number: int, path: Sequence[Condition], axis: Axis)
     return [*steps, (n + 1, 1)] if missing else steps
 
 
-def categories_of(tree: FlatTree, conditions: Sequence[Condition], n: int) -> list[tuple[int, int]]:
+def categories_of(
+    tree: FlatTree, conditions: Sequence[Condition], place: Sequence[int], n: int
+) -> list[tuple[int, int]]:
     """Return the categories of a leaf; if it is on no side of a set, all (place n), without those of the sets."""
-    sides = []
-    for node, left in conditions:
-        categories = tree.categories[node]
-        assert categories is not None  # noqa: S101  (a feature has categories at all its splits or at none)
-        sides.append((categories, left))
+    sides = [(set_of(tree, node, place[node], n), left) for node, left in conditions]
     holds = [all(categories.goes_left(code) == left for categories, left in sides) for code in range(n)]
     if all(categories.others_left == left for categories, left in sides):
         return [(n, 1), *((code, -1) for code in range(n) if not holds[code])]
     return [(code, 1) for code in range(n) if holds[code]]
+
+
+def set_of(tree: FlatTree, node: int, place: int, n: int) -> Categories:
+    """Return the set of a split; that of a cut in the order of the categories is its smaller side."""
+    categories = tree.categories[node]
+    if categories is not None:
+        return categories
+    others_left = 2 * place > n
+    return Categories(list(range(place, n) if others_left else range(place)), others_left)
 
 
 def add(to: list[float], weight: int, value: Sequence[float]) -> None:
