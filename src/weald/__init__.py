@@ -9,6 +9,7 @@ RandomTreesEmbedding                              rows as the leaves of random t
 importance                                        feature importance
 load                                              a model from a file that its `save` wrote
 merge                                             one forest from several
+explain                                           SHAP values: why a model predicts what it predicts
 export_html                                       a tree as an interactive page
 from_json                                         a model from JSON
 from_sklearn                                      a forest that scikit-learn grew
@@ -62,6 +63,7 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
     from weald.inspection.interaction_strength import h_statistic
     from weald.inspection.partial_dependence import dependence
     from weald.inspection.selection import select_features
+    from weald.inspection.shap_values import explain
     from weald.inspection.stability import stability
     from weald.inspection.strength import strength
     from weald.inspection.surface import surface
@@ -108,6 +110,7 @@ _HOMES = {
     "WealdError": "errors",
     "bias_variance": "inspection.bias_variance",
     "dependence": "inspection.partial_dependence",
+    "explain": "inspection.shap_values",
     "export_html": "reports.tree_page",
     "from_json": "io.json_text",
     "from_sklearn": "io.export.sklearn_trees",
@@ -149,6 +152,7 @@ __all__ = [
     "__version__",
     "bias_variance",
     "dependence",
+    "explain",
     "export_html",
     "from_json",
     "from_sklearn",

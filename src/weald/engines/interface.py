@@ -5,6 +5,7 @@ Codes                 a training table in the form of one engine
 LocalEngine           the steps of a fit that are the same for engines of this process
 OutOfBagVotes         sums of out-of-bag votes
 PermutationTask       which features to permute among which rows
+ShapTask              which SHAP values to compute
 LeafMembership        the rows in each leaf
 sum_weighted_votes    votes of trees with different weights
 
@@ -73,6 +74,15 @@ class LeafMembership:
     member: IntArray  # ascending inside a leaf
     share: FloatArray | None = None  # weight by member of a leaf; None: 1
     counting: BoolArray | None = None  # rows x trees: sums are divided by the trees that count for both
+
+
+@dataclass(frozen=True)
+class ShapTask:
+    """Which SHAP values to compute: those of the sum of the leaves of a row over trees."""
+
+    amounts: FloatArray  # by node of all trees: the value of a leaf
+    is_new: BoolArray | None = None  # trees x rows: a tree counts for these rows; None: for all
+    pairs: bool = False  # interaction values of pairs of different features instead
 
 
 class Codes(Protocol):
@@ -214,6 +224,13 @@ class Engine(Protocol):
 
         The loss is 1 for a wrong class, or the squared error. Sums run in rank order; the loss increases of rows are
         added to `task.sums` in tree order.
+        """
+
+    def shap(self, forest: Forest, X: Array, task: ShapTask, n_threads: int, watch: Watch | None) -> FloatArray:
+        """Compute SHAP values (rows x features), or those of pairs (rows x features x features).
+
+        The values of a tree are summed by its nodes, from the last to the first, and then added to those of the trees
+        before it. Those of pairs are added node by node.
         """
 
     def add_proximities(

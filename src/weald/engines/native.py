@@ -17,8 +17,9 @@ from weald.data.task import Task
 from weald.data.types import Array, FloatArray, IntArray
 from weald.engines.derived_forms import forms_of
 from weald.engines.free_features import DependenceSums, FreeFeatures, LocalBins
-from weald.engines.interface import Block, Codes, LeafMembership, LocalEngine, OutOfBagVotes, PermutationTask, Watch
+from weald.engines.interface import Block, Codes, LeafMembership, LocalEngine, OutOfBagVotes, PermutationTask, ShapTask, Watch
 from weald.engines.params import Growth
+from weald.engines.quadrature import make_rule
 from weald.engines.reference import kernels
 from weald.errors import DataError, FormatError
 from weald.forest.forest import Forest, Origin
@@ -402,6 +403,27 @@ class NativeEngine(LocalEngine):
         steps, on_path, total = (part.reshape(-1, values.shape[1]) for part in sums)
         return DependenceSums(steps, on_path, total[0])
 
+    def shap(
+        self, forest: Forest, X: Array, task: ShapTask, n_threads: int = 1, watch: Watch | None = None
+    ) -> FloatArray:
+        """Compute SHAP values, rows in parallel."""
+        paths = self._paths(forest)
+        sizes = np.maximum((paths.n_distinct().astype(np.int64) + 1) // 2, 1)  # of rules, by tree
+        used, of_tree = np.unique(sizes, return_inverse=True)
+        rules = [make_rule(int(size)) for size in used]
+        found: FloatArray = paths.shap(
+            self._by_row(X),
+            np.ascontiguousarray(task.amounts, dtype=np.float64),
+            (np.cumsum(used) - used)[of_tree],
+            sizes,
+            *(np.concatenate([getattr(rule, name) for rule in rules]) for name in ("points", "rest", "weights")),
+            None if task.is_new is None else np.ascontiguousarray(task.is_new).view(np.uint8),
+            task.pairs,
+            n_threads,
+            watch,
+        )
+        return found.reshape(X.shape[0], forest.n_features, -1) if task.pairs else found
+
     def add_proximities(
         self, sharing: LeafMembership, k: int, n_threads: int = 1, watch: Watch | None = None
     ) -> tuple[IntArray, IntArray, FloatArray]:
@@ -651,6 +673,12 @@ class NativeEngine(LocalEngine):
         predictors, key = forms_of(forest).predictors, self.core.simd
         found = predictors.get(key)
         return predictors.setdefault(key, self._from_arrays(self.core.Predictor, forest)) if found is None else found
+
+    def _paths(self, forest: Forest) -> Any:
+        """Prepare the fractions of the splits, once."""
+        paths, key = forms_of(forest).paths, self.core.simd
+        found = paths.get(key)
+        return paths.setdefault(key, self._from_arrays(self.core.PathForest, forest)) if found is None else found
 
     def _from_arrays(self, make: Callable[..., Any], forest: Forest, *more: Any) -> Any:
         """Let the core read the arrays of a forest. Those of a mapped file are checked on access."""

@@ -221,6 +221,39 @@ class TreeModel(BaseEstimator):
         arguments.check_argument("number", number, (arguments.WholeNumber(0, self.n_outputs_ - 1),))
         return multi_output.select_target(self, number)
 
+    # --------------------------------------------------------------------------------------------------- explain
+
+    def shap_values(self, X: TableLike, *, interactions: bool = False) -> FloatArray:
+        """Compute SHAP values: how much each feature moved the prediction of a row away from the base value.
+
+        They are exact Shapley values of the path-dependent game. `weald.explain` returns the same values together with
+        base values, rows, names and plots; see there.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        interactions : bool, default=False
+            Whether to return the SHAP interaction values of pairs of features instead.
+
+        Returns
+        -------
+        array of shape (n_rows, n_features)
+            For a classifier of shape (n_rows, n_features, n_classes), for a regressor of several targets
+            (n_rows, n_features, n_targets); for a classifier of several targets a list of arrays. With `interactions`,
+            n_features appears twice.
+
+        Examples
+        --------
+        >>> import weald
+        >>> X, y = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0.0, 1.0, 2.0, 7.0]
+        >>> tree = weald.DecisionTreeRegressor().fit(X, y)
+        >>> tree.shap_values([[1.0, 1.0]]).round(12)  # the mean is 2.5: 2.5 + 2.5 + 2 = 7
+        array([[2.5, 2. ]])
+        """
+        from weald.inspection.shap_values import shap_values
+
+        return shap_values(self, X, interactions=interactions)  # type: ignore[return-value]  # a list with several targets
+
     # ---------------------------------------------------------------------------------------------------- deploy
 
     def save(self, path: PathLike, *, compress: bool = True, mappable: bool = False, tree_hashes: bool = False) -> None:

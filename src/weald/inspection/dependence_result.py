@@ -6,7 +6,7 @@ Curve         one of them
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from weald.data.table import read_columns
 from weald.data.types import Array, ColumnLike, FloatArray, Label, Native
 from weald.errors import DataError, ParameterError, shown
 from weald.inspection.free_axes import Axis
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SHOWN = 30  # maximum number of curves in the printed text
 NAMES_OF_KINDS = {
@@ -144,24 +141,6 @@ class Curve:
         for k, output in enumerate(self.outputs or ("prediction",)):
             columns[str(output)] = inside[:, k]
         return as_frame(columns, frame)
-
-    def plot(self, ax: "Axes | None" = None, **given: Any) -> "Axes":
-        """Plot the curve with the distribution of the data; see `weald.plot.DependenceDisplay`. Needs matplotlib.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Axes to draw on; by default a new figure.
-        **given
-            `output` and other arguments of `DependenceDisplay.plot`.
-
-        Returns
-        -------
-        matplotlib axes
-        """
-        from weald.plot import DependenceDisplay
-
-        return DependenceDisplay(self).plot(ax=ax, **given).ax_
 
     def _shaped(self, values: FloatArray) -> FloatArray:
         """Drop the axis of outputs if there is only one."""

@@ -9,10 +9,13 @@
     OutOfBagDisplay     out-of-bag error of a growing forest
     ImportanceDisplay   feature importance
     DependenceDisplay   partial dependence, individual curves, accumulated local effects
+    ShapBarDisplay      mean magnitude of SHAP values
+    BeeswarmDisplay     SHAP values of many rows
+    WaterfallDisplay    SHAP values of one row
     ConfusionDisplay    confusion matrix
     ProximityDisplay    a map of rows by proximity
 
-`Display.from_estimator(...)` computes and draws; `plot(ax=...)` draws again. The axes and the figure are `ax_` and
+`Display.from_estimator(...)` computes and draws, `from_explanation(...)` draws the result of `weald.explain`; `plot(ax=...)` draws again. The axes and the figure are `ax_` and
 `figure_`.
 """
 
@@ -32,10 +35,13 @@ from weald.plot.importance import ImportanceDisplay
 from weald.plot.partition import PartitionDisplay
 from weald.plot.proximity import ProximityDisplay
 from weald.plot.pruning import PruningDisplay
+from weald.plot.shap import BeeswarmDisplay, ShapBarDisplay
 from weald.plot.surface import SurfaceDisplay
 from weald.plot.tree import TreeDisplay
+from weald.plot.waterfall import WaterfallDisplay
 
 __all__ = [
+    "BeeswarmDisplay",
     "BoundaryDisplay",
     "ConfusionDisplay",
     "DependenceDisplay",
@@ -45,6 +51,8 @@ __all__ = [
     "PartitionDisplay",
     "ProximityDisplay",
     "PruningDisplay",
+    "ShapBarDisplay",
     "SurfaceDisplay",
     "TreeDisplay",
+    "WaterfallDisplay",
 ]

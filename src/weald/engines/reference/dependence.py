@@ -6,7 +6,7 @@ Plain Python. Read `definition.py` first; every other engine must return the sam
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from weald.engines.reference.definition import Categories, FlatTree
+from weald.engines.reference.definition import Categories, FlatTree, goes_left
 
 Condition = tuple[int, bool]  # a node on the path of a leaf, and whether the path goes left
 
@@ -87,14 +87,6 @@ def paths(tree: FlatTree) -> list[tuple[int, list[Condition]]]:
 def meets(tree: FlatTree, path: Sequence[Condition], row: Sequence[float], free: set[int]) -> bool:
     """Return whether a row meets all conditions of a path but those on free features."""
     return all(tree.feature[node] in free or goes_left(tree, node, row) == left for node, left in path)
-
-
-def goes_left(tree: FlatTree, node: int, row: Sequence[float]) -> bool:
-    """Return whether a row goes left at a split."""
-    x, categories = row[tree.feature[node]], tree.categories[node]
-    if x != x:
-        return tree.missing_left[node]
-    return categories.goes_left(x) if categories else x <= tree.threshold[node]
 
 
 def add_leaf(

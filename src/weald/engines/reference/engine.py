@@ -20,11 +20,13 @@ from weald.engines.interface import (
     LocalEngine,
     OutOfBagVotes,
     PermutationTask,
+    ShapTask,
     Watch,
     sum_weighted_votes,
 )
 from weald.engines.params import Growth
-from weald.engines.reference import definition, dependence, kernels, permutation
+from weald.engines.quadrature import make_rule
+from weald.engines.reference import definition, dependence, kernels, permutation, shap
 from weald.engines.reference import multi_output as several
 from weald.engines.reference import proximity as share
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest, Origin
@@ -206,6 +208,27 @@ class ReferenceEngine(LocalEngine):
                     if task.squares is not None:
                         task.squares[row, group] += increase * increase
         return of_trees
+
+    def shap(
+        self, forest: Forest, X: Array, task: ShapTask, n_threads: int = 1, watch: Watch | None = None
+    ) -> FloatArray:
+        """Compute SHAP values tree by tree and row by row."""
+        rows, n = _dense(X).tolist(), forest.n_features
+        values = np.zeros((len(rows), n, n) if task.pairs else (len(rows), n))
+        for t, tree in enumerate(_flat_trees(forest)):
+            nodes = slice(*forest.tree_start[t : t + 2])
+            weight, amounts = forest.weight[nodes].tolist(), task.amounts[nodes].tolist()
+            rule = make_rule(max((shap.count_features(tree) + 1) // 2, 1))
+            points = list(zip(rule.points.tolist(), rule.rest.tolist(), rule.weights.tolist(), strict=True))
+            for r, row in enumerate(rows):
+                if task.is_new is not None and not task.is_new[t, r]:
+                    continue
+                if task.pairs:
+                    shap.add_interactions(tree, weight, amounts, row, points, values[r])
+                else:
+                    for feature, value in shap.shap_values(tree, weight, amounts, row, points).items():
+                        values[r, feature] += value
+        return values
 
     def add_proximities(
         self, sharing: LeafMembership, k: int, n_threads: int = 1, watch: Watch | None = None
