@@ -73,9 +73,10 @@ def read_row(model: "TreeModel", x: Any) -> Matrix:
             warnings.filterwarnings("ignore", "X does not have valid feature names")  # they are given by place
             return read_matrix(model, [list(x)])
     rows = read_matrix(model, x)
-    if len(rows) != 1:
-        raise DataError(f"x has {len(rows)} rows, but one row is explained at a time. Give one, as in X[0].")
-    return rows
+    if rows.shape[0] != 1:
+        raise DataError(f"x has {rows.shape[0]} rows, but one row is explained at a time. Give one, as in X[0].")
+    dense: Matrix = rows.toarray() if sparse.issparse(rows) else rows
+    return dense
 
 
 def voting_of(model: "TreeModel") -> str:

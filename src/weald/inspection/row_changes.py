@@ -24,7 +24,8 @@ from weald.inspection.partial_dependence import Request, Rows, partial_values
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
-TRIES = 16  # candidates of a feature that are predicted again: rounding may move a tie
+AT_ONCE = 16  # candidates of a feature that are predicted together
+ROUNDING = 1e-9  # of the step function, relative to its largest value
 HALF = 0.5  # standard deviations of the training targets that count as a move
 
 
@@ -55,8 +56,18 @@ class Aim:
         variance = float(model.forest_.impurity[model.forest_.tree_start[:-1]].mean())
         return cls(predicted, HALF * float(np.sqrt(variance)) if move is None else float(move))
 
+    def may_be_met(self, values: FloatArray) -> BoolArray:
+        """Return for which predictions (places x outputs) it may be achieved: they may be a rounding error away."""
+        margin = ROUNDING * float(np.abs(values).max())
+        if self.move is None:
+            now = int(self.predicted.argmax())
+            others = np.delete(values, now, axis=1)
+            may: BoolArray = (others >= values[:, [now]] - margin).any(axis=1)
+            return may
+        return np.abs(values[:, 0] - self.predicted[0]) >= self.move - margin
+
     def is_met(self, values: FloatArray) -> BoolArray:
-        """Return for which predictions (places x outputs) it is achieved."""
+        """Return for which predictions it is achieved."""
         if self.move is None:
             met: BoolArray = values.argmax(axis=1) != self.predicted.argmax()
             return met
@@ -118,16 +129,18 @@ class _Search:
     def find(self, values: FloatArray, aim: Aim) -> Change | None:
         """Find the nearest place at which the aim is met."""
         here, distances = self._here(), self._distances()
-        met = np.flatnonzero(aim.is_met(values))
-        met = met[(met != here) & np.isfinite(distances[met])]
-        met = met[np.argsort(distances[met], kind="stable")][:TRIES]
-        if not len(met):
-            return None
-        again = self._predict(met, here)
-        held = np.flatnonzero(aim.is_met(again))
-        if not len(held):
-            return None
-        place, result = int(met[held[0]]), again[held[0]]
+        places = np.flatnonzero(aim.may_be_met(values))
+        places = places[(places != here) & np.isfinite(distances[places])]
+        places = places[np.argsort(distances[places], kind="stable")]
+        for begin in range(0, len(places), AT_ONCE):
+            some = places[begin : begin + AT_ONCE]
+            predicted = self._predict(some, here)
+            met = np.flatnonzero(aim.is_met(predicted))
+            if len(met):
+                return self._change(int(some[met[0]]), here, predicted[met[0]], float(distances[some[met[0]]]))
+        return None
+
+    def _change(self, place: int, here: int, result: FloatArray, distance: float) -> Change:
         best = int(result.argmax())
         classes = None if self.model.task is Task.REGRESSION else self.model.classes_.tolist()
         return Change(
@@ -136,7 +149,7 @@ class _Search:
             to=self._words(place, here),
             prediction=float(result[0]) if classes is None else classes[best],
             result=float(result[best]),
-            distance=float(distances[place]),
+            distance=distance,
         )
 
     def _here(self) -> int:

@@ -183,6 +183,8 @@ def explain_one_row(
     arguments.check_argument("move", move, (arguments.RealNumber(0), arguments.NOTHING))
     if move is not None and model.task is Task.CLASSIFICATION:
         raise ParameterError(f"move={shown(move)} is for regression. Leave it out: a change is to another class.")
+    if data.X is None and data.y is not None:
+        raise ParameterError("y is given without X. Give both parts of the training data, or neither.")
     refuse_kernels(model)
     row = read_row(model, x)
     names = Names.of(model, feature_names)
