@@ -101,7 +101,7 @@ def dependence(
            [0.24, 0.23, 0.53]])
     """
     request = _read(model, X, features, kind, points, sample_weight, names)
-    compute = {"partial": _partial, "individual": _individual, "ale": _local}[kind]
+    compute = {"partial": partial_curves, "individual": individual_curves, "ale": local_curves}[kind]
     return Dependence(kind, compute(request), request.rows.n_rows)
 
 
@@ -206,9 +206,14 @@ def read_table(model: TreeModel, X: TableLike, sample_weight: ColumnLike, caller
         )
     rows = read_rows(model, X)
     blocks = tuple(rows.row_blocks()) if isinstance(rows, RowBlocks) else (rows,)
+    return rows_of(blocks, sample_weight)
+
+
+def rows_of(blocks: Sequence[Array], sample_weight: ColumnLike) -> Rows:
+    """Give rows that have been read their weights."""
     n_rows = sum(block.shape[0] for block in blocks)
-    blocks = tuple(block.tocsr() if sparse.issparse(block) else block for block in blocks)
-    return Rows(blocks, whole_weights(read_weight(sample_weight, n_rows=n_rows)))
+    by_row = tuple(block.tocsr() if sparse.issparse(block) else block for block in blocks)
+    return Rows(by_row, whole_weights(read_weight(sample_weight, n_rows=n_rows)))
 
 
 def whole_weights(weight: FloatArray | None) -> IntArray | None:
@@ -285,7 +290,8 @@ def _read_values(request: Request, points: Mapping[Any, Any]) -> dict[int, Float
 # --------------------------------------------------------------------------------------------------- partial dependence
 
 
-def _partial(request: Request) -> list[Curve]:
+def partial_curves(request: Request) -> list[Curve]:
+    """Average over all rows."""
     singles = _axes(request, [group for group in request.groups if len(group) == 1])
     pairs = _axes(request, [group for group in request.groups if len(group) == 2], most=N_POINTS_OF_PAIRS)
     found: dict[int, FloatArray] = {}
@@ -402,7 +408,8 @@ def _curve(
 # ------------------------------------------------------------------------------------------------------ individual
 
 
-def _individual(request: Request) -> list[Curve]:
+def individual_curves(request: Request) -> list[Curve]:
+    """Predict each row with each value."""
     return [_individual_curve(request, group[0]) for group in request.groups]
 
 
@@ -449,7 +456,7 @@ def _dense(block: Array) -> FloatArray:
 # ---------------------------------------------------------------------------------------------------- local effects
 
 
-def _local(request: Request) -> list[Curve]:
+def local_curves(request: Request) -> list[Curve]:
     """Accumulate the mean change at each threshold over the rows in the bin around it."""
     schema = request.schema
     for (feature,) in request.groups:

@@ -1,6 +1,8 @@
 """Why does a model predict this for one row? Contributions, near training rows, and the smallest changes, as text.
 
 explain_one_row       a model, a row, optionally data    ->    ForestRowExplanation
+explain_matrix_row    the same for a row that has been read
+list_neighbors        the training rows that determine the prediction of a row
 Contribution          the SHAP value of a feature, with the row's value and how unusual it is
 Neighbor              a training row that determines the prediction
 """
@@ -15,13 +17,13 @@ from weald.data import arguments
 from weald.data.short_repr import short_repr
 from weald.data.table import Matrix, TrainingArguments
 from weald.data.task import Task
-from weald.data.types import FloatArray, Label
+from weald.data.types import BoolArray, FloatArray, Label
 from weald.engines.choose import open_engine
 from weald.errors import ParameterError, shown
 from weald.estimators.prediction import read_row, sum_votes
 from weald.forest.describe.conditions import Names, format_number, format_value
 from weald.inspection.free_axes import Column
-from weald.inspection.neighbors import find_neighbors
+from weald.inspection.neighbors import Neighbors, find_neighbors
 from weald.inspection.partial_dependence import Rows, read_table
 from weald.inspection.row_changes import Change, list_changes
 from weald.inspection.shap_values import RowsToExplain, explain_rows, refuse_kernels
@@ -187,8 +189,23 @@ def explain_one_row(
         raise ParameterError("y is given without X. Give both parts of the training data, or neither.")
     refuse_kernels(model)
     row = read_row(model, x)
-    names = Names.of(model, feature_names)
     table = None if data.X is None else read_table(model, data.X, None, "explain_row")
+    neighbors = () if data.y is None else list_neighbors(model, row, find_neighbors(model, data))
+    return explain_matrix_row(model, row, table, neighbors, label=label, move=move, feature_names=feature_names)
+
+
+def explain_matrix_row(
+    model: "TreeModel",
+    row: Matrix,
+    table: Rows | None,
+    neighbors: "tuple[Neighbor, ...]",
+    *,
+    label: Label = None,
+    move: float | None = None,
+    feature_names: Sequence[str] | None = None,
+) -> ForestRowExplanation:
+    """Explain a row that has been read."""
+    names = Names.of(model, feature_names)
     predicted = _predict(model, row)
     output = _output(model, predicted, label)
     explanation = explain_rows(model, RowsToExplain(row), names.features)
@@ -205,7 +222,7 @@ def explain_one_row(
         probabilities={} if classes is None else dict(zip(classes, predicted.tolist(), strict=True)),
         contributions=_contributions(model, row, table, explanation.values[0], names),
         changes=changes,
-        neighbors=_neighbors(model, row, data),
+        neighbors=neighbors,
         aim=aim,
     )
 
@@ -258,12 +275,13 @@ def _standing(column: Column, value: float) -> tuple[float | None, float | None]
     return float(((known < value).sum() + 0.5 * (known == value).sum()) / len(known)), None
 
 
-def _neighbors(model: "TreeModel", row: Matrix, data: TrainingArguments) -> tuple[Neighbor, ...]:
-    """Find the nearest training rows, if the training data is given."""
-    if data.y is None:
-        return ()
-    near, engine = find_neighbors(model, data), open_engine(model.engine).local
-    found = near.nearest_of_leaves(engine.leaves(model.forest_, row, 1, None), N_NEIGHBORS)
+def list_neighbors(
+    model: "TreeModel", row: Matrix, near: Neighbors, seen: BoolArray | None = None
+) -> tuple[Neighbor, ...]:
+    """Find the training rows with the largest weights; `seen`: trees that do not count."""
+    leaves = open_engine(model.engine).local.leaves(model.forest_, row, 1, None)
+    counted = leaves if seen is None else np.where(seen, -1, leaves).astype(np.int32)
+    found = near.nearest_of_leaves(counted, N_NEIGHBORS)
     rows, weights = found.rows[0][found.weights[0] > 0], found.weights[0][found.weights[0] > 0]
     targets = near.targets_of(rows)
     return tuple(Neighbor(int(r), float(w), _plain(y)) for r, w, y in zip(rows, weights, targets, strict=True))
