@@ -51,7 +51,8 @@ class Contribution:
         """How the value compares with the data."""
         if self.quantile is not None:
             below = self.quantile
-            return f"higher than {100 * below:.0f} %" if below >= 0.5 else f"lower than {100 - 100 * below:.0f} %"
+            word, part = ("higher", 100 * below) if below >= 0.5 else ("lower", 100 - 100 * below)
+            return f"{word} than {part:.0f} %" if part < 99 else f"{word} than {min(part, 99.9):.1f} %"
         return "" if self.frequency is None else f"{100 * self.frequency:.1f} % of the rows"
 
 

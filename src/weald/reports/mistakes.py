@@ -15,7 +15,7 @@ from weald.data.types import BoolArray, FloatArray, IntArray
 from weald.estimators import metrics
 from weald.estimators.base import TreeModel
 from weald.estimators.merging import take_trees
-from weald.forest.describe.markup import Markup, tag
+from weald.forest.describe.markup import Markup, join, tag
 from weald.inspection.neighbors import find_neighbors
 from weald.inspection.partial_dependence import Rows
 from weald.inspection.row_explanation import explain_matrix_row, list_neighbors
@@ -52,23 +52,20 @@ def section(
         if is_classes
         else ["row", "true", "predicted", "true minus predicted"]
     )
+    numeric = list(range(3 if is_classes else 1, 5 if is_classes else 4))
+    reasons = _reasons(model, predictions, worst, source, names)
+    if reasons is not None:
+        heads.append("largest contributions")
     features = [] if rows is None else [int(f) for f in order[:N_FEATURES]]
-    lines = []
-    for at, known in zip(worst, cells, strict=True):
+    numeric += [len(heads) + i for i, f in enumerate(features) if model.schema_.categories[f] is None]
+    heads += [names[f] if len(names[f]) <= 24 else names[f][:23] + "…" for f in features]
+    lines: list[list[str]] = []
+    for i, (at, known) in enumerate(zip(worst, cells, strict=True)):
         row = int(predictions.row[at])
         shown = [] if rows is None else [_value(model, rows, row, f) for f in features]
-        lines.append([name(row if ids is None else ids[row], 30), *known, *shown])
-    heads += [names[f] if len(names[f]) <= 24 else names[f][:23] + "…" for f in features]
-    numeric = [
-        *range(3 if is_classes else 1, 5 if is_classes else 4),
-        *(5 + i - (not is_classes) for i, f in enumerate(features) if model.schema_.categories[f] is None),
-    ]
-    reasons = _reasons(model, predictions, worst, source, names)
-    explained = Markup("")
-    if reasons is not None and len(worst):
-        heads.append("largest contributions to the prediction")
-        lines = [[*line, words] for line, words in zip(lines, reasons.words, strict=True)]
-        explained = _explain(model, predictions, worst, source, reasons)
+        why = [] if reasons is None else [reasons.words[i]]
+        lines.append([name(row if ids is None else ids[row], 30), *known, *why, *shown])
+    explained = Markup("") if reasons is None or not lines else _explain(model, predictions, worst, source, reasons)
     what = "a wrong class, predicted with the largest margin" if is_classes else "the largest differences"
     where = predictions.source.capitalize()
     lead = f"{where}: {what}. Look here first for wrong labels, and for what the columns do not show."
@@ -111,7 +108,8 @@ def _say_reasons(model: TreeModel, row: FloatArray, values: FloatArray, names: t
     for f in order.tolist():
         sign = "+" if values[f] >= 0 else ""
         words = f"{sign}{number(float(values[f]))}"
-        parts.append(tag("span", name(names[f], 24), f" {_value(model, row[None], 0, f)}: {words}", class_="between"))
+        value = _value(model, row[None], 0, f)
+        parts.append(tag("span", name(names[f], 24), " ", value, ": ", words, class_="between"))
     return stack(*parts)
 
 
@@ -132,7 +130,7 @@ def _explain(
         text = explain_matrix_row(trees, row, table_of_rows, neighbors).text()
         number_of = int(predictions.row[at])
         words = f"Row {number_of if source.ids is None else source.ids[number_of]}"
-        parts.append(tag("details", tag("summary", name(words)), tag("pre", text, tabindex=0), open="" if i == 0 else None))
+        parts.append(tag("details", tag("summary", name(words)), tag("pre", join(*text.splitlines(), between="\n"), tabindex=0), open="" if i == 0 else None))
     if source.data is not None:
         parts.append(note("Rows are explained by the trees that have not seen them, which gave the out-of-bag predictions."))
     return stack(*parts)
