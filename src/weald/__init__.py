@@ -51,6 +51,7 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
         RandomForestRegressor,
     )
     from weald.estimators.kernel.forests import KernelForestClassifier, KernelForestRegressor
+    from weald.estimators.kernel.prototypes import check_kernel
     from weald.estimators.merging import merge
     from weald.estimators.trees import (
         DecisionTreeClassifier,
@@ -109,6 +110,7 @@ _HOMES = {
     "RandomTreesEmbedding": "estimators.embedding",
     "WealdError": "errors",
     "bias_variance": "inspection.bias_variance",
+    "check_kernel": "estimators.kernel.prototypes",
     "dependence": "inspection.partial_dependence",
     "explain": "inspection.shap_values",
     "export_html": "reports.tree_page",
@@ -151,6 +153,7 @@ __all__ = [
     "WealdError",
     "__version__",
     "bias_variance",
+    "check_kernel",
     "dependence",
     "explain",
     "export_html",
