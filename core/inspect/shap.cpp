@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "base/doubles.h"
@@ -13,7 +14,7 @@ namespace weald {
 
 namespace {
 
-constexpr std::size_t kMostGroupRows = 64;                    // that walk together
+constexpr std::size_t kMostGroupRows = 128;                    // that walk together
 constexpr std::size_t kMostGroupBytes = std::size_t{1} << 26;  // of C and U on a path
 constexpr std::size_t kGroupsOfChunk = 16;  // of a task, if a tree counts for some of its rows only
 constexpr std::size_t kMostChunkCells = std::size_t{1} << 21;  // of sparse rows that are converted to dense form
@@ -72,8 +73,8 @@ class ChunkRows {
 template <bool kPairs>
 class GroupWalk {
   public:
-    GroupWalk(const PathForest& forest, const ShapTask& task, const Matrix& x, std::size_t n_rows)
-        : forest_(forest), task_(task), n_columns_(x.n_columns), n_rows_(n_rows) {
+    GroupWalk(const PathForest& forest, const ShapTask& task, std::size_t n_columns, std::size_t n_rows)
+        : forest_(forest), task_(task), n_columns_(n_columns), n_rows_(n_rows) {
         std::size_t n_levels = 0, n_factors = 0, n_sums = 0, n_slots = 0;
         for (std::size_t t = 0; t < task.rules.size(); ++t) {
             const std::size_t levels = forest.depth()[t] + std::size_t{2}, points = task.rules[t].size();
@@ -190,16 +191,28 @@ class GroupWalk {
         const PathForest::Split split = splits_[node];
         levels_[level] = {node, 0, split, true};
         divide_rows(level);
-        const double z = split.above;
-        for (std::size_t q = 0; q < n_points_; ++q) {
-            const double t = rule_->points[q], rest = rule_->rest[q];
-            const double inverse = split.depth < 0 ? 1.0 : 1.0 / (z * rest + t);
-            const double of_left = z * split.left * rest, of_right = z * split.right * rest;
-            factors(level, kLeftOwn)[q] = (of_left + t) * inverse;
-            factors(level, kLeftOther)[q] = of_left * inverse;
-            factors(level, kRightOwn)[q] = (of_right + t) * inverse;
-            factors(level, kRightOther)[q] = of_right * inverse;
-            factors(level, kSquare)[q] = inverse * inverse;
+        split.depth < 0 ? fill_factors<true>(level) : fill_factors<false>(level);
+    }
+
+    template <bool kFirst>
+    void fill_factors(std::size_t level) {
+        const PathForest::Split& split = levels_[level].split;
+        const double z = split.above, z_left = z * split.left, z_right = z * split.right;
+        const std::size_t n = n_points_;
+        const double* __restrict points = rule_->points.data();
+        const double* __restrict rest = rule_->rest.data();
+        double* __restrict left_own = factors(level, kLeftOwn);
+        double* __restrict left_other = factors(level, kLeftOther);
+        double* __restrict right_own = factors(level, kRightOwn);
+        double* __restrict right_other = factors(level, kRightOther);
+        double* __restrict square = factors(level, kSquare);
+        for (std::size_t q = 0; q < n; ++q) {
+            const double inverse = kFirst ? 1.0 : 1.0 / (z * rest[q] + points[q]);
+            left_own[q] = (z_left * rest[q] + points[q]) * inverse;
+            left_other[q] = z_left * rest[q] * inverse;
+            right_own[q] = (z_right * rest[q] + points[q]) * inverse;
+            right_other[q] = z_right * rest[q] * inverse;
+            square[q] = inverse * inverse;
         }
     }
 
@@ -420,10 +433,13 @@ std::vector<double> walk_all(const PathForest& forest, const Matrix& x, const Sh
     if (!x.by_row.is_empty()) {
         chunk = std::max(group, std::min(chunk, kMostChunkCells / x.n_columns / group * group));
     }
-    work.run((x.n_rows + chunk - 1) / chunk, [&](std::size_t number, std::size_t) {
+    std::vector<std::unique_ptr<GroupWalk<kPairs>>> walks(work.n_threads());
+    work.run((x.n_rows + chunk - 1) / chunk, [&](std::size_t number, std::size_t thread) {
         const std::size_t begin = number * chunk, end = std::min(x.n_rows, begin + chunk);
         const ChunkRows rows(x, begin, end);
-        GroupWalk<kPairs> walk(forest, task, x, group);
+        if (!walks[thread]) {
+            walks[thread] = std::make_unique<GroupWalk<kPairs>>(forest, task, x.n_columns, group);
+        }
         std::vector<std::size_t> counted;
         for (std::size_t tree = 0; tree < task.rules.size(); ++tree) {
             counted.clear();
@@ -434,7 +450,7 @@ std::vector<double> walk_all(const PathForest& forest, const Matrix& x, const Sh
             }
             for (std::size_t first = 0; first < counted.size(); first += group) {
                 work.check();
-                walk.add(tree, rows, std::span(counted).subspan(first, std::min(group, counted.size() - first)),
+                walks[thread]->add(tree, rows, std::span(counted).subspan(first, std::min(group, counted.size() - first)),
                          out.data());
             }
         }
