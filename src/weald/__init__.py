@@ -16,6 +16,8 @@ from_sklearn                                      a forest that scikit-learn gre
 report                                            an HTML report: how good a model is, and what drives its predictions
 tune                                              parameters by out-of-bag error
 strength                                          how strong the trees of a forest are, and how alike
+dependence                                        partial dependence, ICE and ALE: predictions by one feature or two
+h_statistic                                       how strongly pairs of features interact
 bias_variance, stability                          of any estimator, by fitting it to many samples
 select_features                                   feature selection
 open_compiled                                     a compiled predictor that processes share
@@ -59,6 +61,8 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
     )
     from weald.inspection.bias_variance import bias_variance
     from weald.inspection.importance import importance
+    from weald.inspection.interaction_strength import h_statistic
+    from weald.inspection.partial_dependence import dependence
     from weald.inspection.selection import select_features
     from weald.inspection.shap_values import explain
     from weald.inspection.stability import stability
@@ -107,10 +111,12 @@ _HOMES = {
     "WealdError": "errors",
     "bias_variance": "inspection.bias_variance",
     "check_kernel": "estimators.kernel.prototypes",
+    "dependence": "inspection.partial_dependence",
     "explain": "inspection.shap_values",
     "export_html": "reports.tree_page",
     "from_json": "io.json_text",
     "from_sklearn": "io.export.sklearn_trees",
+    "h_statistic": "inspection.interaction_strength",
     "importance": "inspection.importance",
     "load": "io.files",
     "merge": "estimators.merging",
@@ -148,10 +154,12 @@ __all__ = [
     "__version__",
     "bias_variance",
     "check_kernel",
+    "dependence",
     "explain",
     "export_html",
     "from_json",
     "from_sklearn",
+    "h_statistic",
     "importance",
     "load",
     "merge",

@@ -30,6 +30,7 @@ from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.engines import progress
 from weald.engines.bagging import read_design
 from weald.engines.derived_forms import forms_of
+from weald.engines.free_features import DependenceSums, FreeFeatures, LocalBins
 from weald.engines.params import Growth
 from weald.engines.reference import kernels
 from weald.engines.threads import count_threads
@@ -264,6 +265,23 @@ class Engine(Protocol):
         self, sharing: LeafMembership, target: FloatArray, n_threads: int, watch: Watch | None
     ) -> FloatArray:
         """Return the standard deviation of the target at rows, by their weights."""
+
+    def sum_dependence(
+        self,
+        forest: Forest,
+        values: FloatArray,
+        X: Array,
+        weight: IntArray | None,
+        free: FreeFeatures,
+        bins: LocalBins | None,
+        n_threads: int,
+        watch: Watch | None,
+    ) -> DependenceSums:
+        """Add up what leaves predict when groups of features are set free, for at most 65,536 rows.
+
+        `values` are those of the nodes (nodes x width); `weight` is an integer for each row, None: 1. `bins`: only the
+        steps between points, and only by the rows in their bins.
+        """
 
     def sum_votes_out_of_bag(
         self,

@@ -16,6 +16,7 @@ from weald.data.targets import Targets
 from weald.data.task import Task
 from weald.data.types import Array, FloatArray, IntArray
 from weald.engines.derived_forms import forms_of
+from weald.engines.free_features import DependenceSums, FreeFeatures, LocalBins
 from weald.engines.interface import Block, Codes, LeafMembership, LocalEngine, OutOfBagVotes, PermutationTask, ShapTask, Watch
 from weald.engines.params import Growth
 from weald.engines.quadrature import make_rule
@@ -369,6 +370,38 @@ class NativeEngine(LocalEngine):
             watch,
         )
         return of_trees
+
+    def sum_dependence(
+        self,
+        forest: Forest,
+        values: FloatArray,
+        X: Array,
+        weight: IntArray | None,
+        free: FreeFeatures,
+        bins: LocalBins | None,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> DependenceSums:
+        """Add up the values of leaves, trees in parallel."""
+        sums = self._from_arrays(
+            self.core.sum_dependence,
+            forest,
+            self._predictor(forest),
+            np.ascontiguousarray(values).ravel(),
+            self._by_row(X),
+            None if weight is None else np.ascontiguousarray(weight, dtype=np.int64),
+            np.array([group[0] for group in free.groups], dtype=np.int32),
+            np.array([group[1] if len(group) > 1 else -1 for group in free.groups], dtype=np.int32),
+            np.ascontiguousarray(free.n_points),
+            free.has_categories.astype(np.uint8),
+            free.place,
+            None if bins is None else bins.of_row.ravel(),
+            None if bins is None else bins.of_step,
+            n_threads,
+            watch,
+        )
+        steps, on_path, total = (part.reshape(-1, values.shape[1]) for part in sums)
+        return DependenceSums(steps, on_path, total[0])
 
     def shap(
         self, forest: Forest, X: Array, task: ShapTask, n_threads: int = 1, watch: Watch | None = None

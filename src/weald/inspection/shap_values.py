@@ -1,6 +1,7 @@
 """SHAP values: how much each feature moved the prediction of a row away from the base value.
 
 explain        any X    ->  Explanation
+explain_rows   rows that have been read    ->  Explanation
 shap_values    any X    ->  an array, as `model.shap_values`
 
 The game is path-dependent: a split on an unknown feature sends a row to both sides, in proportion to the weights of the
@@ -118,6 +119,18 @@ def explain(
     check_flags(interactions=interactions, out_of_bag=out_of_bag)
     data = TrainingArguments(X, y, sample_weight, groups, stratify)
     rows = _read_out_of_bag(model, data) if out_of_bag else _read(model, data)
+    return explain_rows(model, rows, feature_names, interactions=interactions, verbose=verbose)
+
+
+def explain_rows(
+    model: "TreeModel",
+    rows: "RowsToExplain",
+    feature_names: Sequence[str] | None = None,
+    *,
+    interactions: bool = False,
+    verbose: int = 0,
+) -> "Explanation | list[Explanation]":
+    """Explain rows that have been read; see `explain`."""
     table = ExplainedTable.of(model, rows, feature_names)
     models = each_target(model)
     n_passes = (1 + interactions) * sum(len(outputs_to_compute(one.forest_)) for one in models)
@@ -180,13 +193,18 @@ def _read_out_of_bag(model: "TreeModel", data: TrainingArguments) -> RowsToExpla
 def _refuse(model: "TreeModel", X: TableLike) -> None:
     """Refuse what cannot be explained."""
     check_is_fitted(model)
+    refuse_kernels(model)
+    if is_dask_collection(X):
+        raise DataTypeError("X is a Dask collection. Explain a part of it that fits into memory: X.head(), for example.")
+
+
+def refuse_kernels(model: "TreeModel") -> None:
+    """Refuse trees that are not grown from the columns of X."""
     if model._features is not Features:  # noqa: SLF001  (the class attribute says which kind)
         raise ParameterError(
             "The trees of a kernel forest split by the kernel values of prototypes, not by the columns of X, so columns "
             "have no SHAP values. Use prototype importances: see its feature_importances_."
         )
-    if is_dask_collection(X):
-        raise DataTypeError("X is a Dask collection. Explain a part of it that fits into memory: X.head(), for example.")
 
 
 # ---------------------------------------------------------------------------------------------------------- values
