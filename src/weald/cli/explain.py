@@ -62,11 +62,11 @@ def contributions(model: "TreeModel", one: arrow.Table) -> "tuple[FloatArray, Fl
     """Return the mean prediction of the roots, and the changes at the splits of each feature, over all trees."""
     import numpy as np
 
-    from weald.data.task import Task
     from weald.estimators.prediction import mark_paths
+    from weald.forest.shrinkage import predict_nodes
 
     forest = model.forest_
-    predicted = forest.probabilities() if forest.task is Task.CLASSIFICATION else forest.value[:, None]
+    predicted = predict_nodes(forest)
     if getattr(model, "voting", "soft") == "hard":
         predicted = np.eye(predicted.shape[1])[predicted.argmax(axis=1)]  # each tree has one vote
     if len(forest.tree_weight):

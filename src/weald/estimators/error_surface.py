@@ -41,7 +41,7 @@ from weald.estimators.truncation import TRUNCATING, limits_for
 from weald.forest.forest import Forest
 from weald.forest.path_limits import TreePaths
 from weald.forest.pruning import link_strengths, scale_decreases
-from weald.forest.shrinkage import predict_nodes
+from weald.forest.shrinkage import find_classes, predict_nodes
 from weald.forest.truncation import Limits
 
 if TYPE_CHECKING:
@@ -409,9 +409,7 @@ class _Pass:
         """Return the vote of each node (classes x nodes)."""
         if tree.task is Task.REGRESSION or not self.hard:
             return np.ascontiguousarray(predict_nodes(tree).T)
-        by_weight = not (len(tree.value) or tree.shrinkage)
-        winners = (tree.class_weights() if by_weight else predict_nodes(tree)).argmax(axis=1)
-        return np.ascontiguousarray(np.eye(tree.n_classes)[winners].T)
+        return np.ascontiguousarray(np.eye(tree.n_classes)[find_classes(tree)].T)
 
     def _judge(
         self, pool: ThreadPoolExecutor, sums: FloatArray, counts: IntArray, leaves: IntArray

@@ -2,6 +2,7 @@
 
     shrink_forest      the forest whose leaves predict shrunk values
     predict_nodes      what each node predicts as a leaf: class probabilities, or the mean
+    find_classes       the most probable class of each node, its vote
 
 A grown forest stores what its training rows say, and lambda. With u the mean of a node, or the fractions of its
 classes, w its weight in the user's units, and p its parent, a node predicts
@@ -52,6 +53,13 @@ def predict_nodes(forest: Forest) -> FloatArray:
         return shrunk if forest.task is Task.REGRESSION else _divide(_in_units(shrunk))
     second = _shrink(forest, unshrunk[:, 1:])[:, 0]
     return np.column_stack([1.0 - second, second])
+
+
+def find_classes(forest: Forest) -> IntArray:
+    """Find the class of each node as a leaf, ties to the first: 0 in an empty bag."""
+    by_weight = not (len(forest.value) or forest.shrinkage)  # different weights may have equal fractions
+    classes: IntArray = (forest.class_weights() if by_weight else predict_nodes(forest)).argmax(axis=1)
+    return classes
 
 
 def _shrink(forest: Forest, unshrunk: FloatArray) -> FloatArray:

@@ -150,6 +150,11 @@ class Neighbors:
         """
         check_k(k, none=True)
         forest = self.training.forest
+        if forest.shrinkage:
+            raise ParameterError(
+                f"With shrinkage={forest.shrinkage:g} a prediction is no mean over the rows that share its leaves: the "
+                "rows of the nodes above count, too. Give a model without: model.truncate(shrinkage=0.0)."
+            )
         leaves = self._out_of_bag_leaves() if X is None else find_leaves(self.training.model, X)
         leaves = np.where(forest.has_vote(), leaves, -1).astype(np.int32)
         members = self._leaf_contributions()
