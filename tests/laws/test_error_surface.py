@@ -14,14 +14,16 @@ from weald.plot import PruningDisplay
 
 each_engine = pytest.mark.parametrize("engine", ENGINES)
 each_criterion = pytest.mark.parametrize("criterion", CRITERIA)
-PARAMETERS = ("max_depth", "min_samples_split", "min_impurity_decrease", "max_leaf_nodes", "ccp_alpha", "n_estimators")
+OF_TREES = ("shrinkage", "max_depth", "min_samples_split", "min_impurity_decrease", "max_leaf_nodes", "ccp_alpha")
+PARAMETERS = (*OF_TREES, "n_estimators")
 COLUMNS = ("many", "few", "kinds", "rounded")
 
 
 def fit(table, n_estimators, **given):
     kind = weald.RandomForestClassifier if table.n_classes else weald.RandomForestRegressor
     categorical = [f for f, column in enumerate(COLUMNS) if column in CATEGORICAL]
-    model = kind(n_estimators, random_state=3, oob_score=True, categorical_features=categorical, **given)
+    given = {"oob_score": True} | given
+    model = kind(n_estimators, random_state=3, categorical_features=categorical, **given)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # rows in every bag, idle class weights
         return model.fit(table.X, table.target, sample_weight=table.weight)
@@ -80,7 +82,7 @@ def test_each_number_on_new_data_is_the_error_of_the_truncated_model(criterion, 
     table, new = (make_table(n, COLUMNS, n_classes, missing=0.1, seed=n) for n in (80, 61))
     forest = fit(table, 5, criterion=criterion, engine=engine, **({"voting": voting} if n_classes else {}))
     for model in (forest, forest[2]):
-        names = dice.sample(PARAMETERS[:5], 2)
+        names = dice.sample(OF_TREES, 2)
         values = {name: some_values(dice, forest, name) for name in names}
         target = new.target.astype(float) if model is not forest else new.target
         surface = weald.surface(model, new.X, new.target, *names, values=values)
