@@ -254,7 +254,7 @@ class _Trial:
         model.set_params(**_loosest(axes, self.table))
         check(model)
         plain = params.resolve(params.gather(model), self.table, self.reading.classes)
-        key = repr((plain, model.n_estimators, model.ccp_alpha))
+        key = repr((plain, model.n_estimators, model.ccp_alpha, getattr(model, "shrinkage", 0.0)))
         if key not in self.errors:
             self.errors[key] = self._grow(model, dict(chosen), axes)
         return self.errors[key]
