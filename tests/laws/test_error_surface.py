@@ -120,17 +120,19 @@ def test_the_error_after_each_tree_is_the_surface_of_the_number_of_trees(criteri
 
 @each_engine
 @each_criterion
-def test_choose_alpha_and_the_pruning_display_have_the_errors_of_the_surface(criterion, engine):
-    table, new = (make_table(n, COLUMNS, 3 if is_of_classes(criterion) else 0, missing=0.1, seed=n) for n in (80, 61))
+@pytest.mark.parametrize("weights", ["none", "fractional"])
+def test_choose_alpha_and_the_pruning_display_have_the_errors_of_the_surface(criterion, engine, weights):
+    n_classes = 3 if is_of_classes(criterion) else 0
+    table, new = (make_table(n, COLUMNS, n_classes, weights=weights, missing=0.1, seed=n) for n in (80, 61))
     tree = fit(table, 3, criterion=criterion, engine=engine)[1]
     path = tree.pruning_path(frame="dict")
-    surface = weald.surface(tree, new.X, new.target, values={"ccp_alpha": path["alpha"].tolist()})
-    choice = tree.choose_alpha(new.X, new.target, method="holdout", one_standard_error=False)
-    display = PruningDisplay.from_estimator(tree, new.X, new.target)
-    for errors, spreads in (
-        (choice.errors, choice.standard_errors),
-        (display.new_error, display.standard_error),
-    ):
-        np.testing.assert_allclose(errors, surface.errors, rtol=1e-12)
-        np.testing.assert_allclose(spreads, surface.standard_errors, rtol=1e-9)
-    assert choice.errors[choice.best] == pytest.approx(surface.errors.ravel()[surface.place()])
+    values = {"ccp_alpha": path["alpha"].tolist()}
+    surface = weald.surface(tree, new.X, new.target, sample_weight=new.weight, values=values)
+    choice = tree.choose_alpha(new.X, new.target, new.weight, method="holdout")
+    np.testing.assert_allclose(choice.errors, surface.errors, rtol=1e-12)
+    np.testing.assert_allclose(choice.standard_errors, surface.standard_errors, rtol=1e-9)
+    assert (choice.best, choice.chosen) == (surface.place(), surface.place("one_standard_error"))
+    if new.weight is None:
+        display = PruningDisplay.from_estimator(tree, new.X, new.target)
+        np.testing.assert_array_equal(display.new_error, choice.errors)
+        assert (display.best_, display.smallest_) == (choice.best, choice.chosen)

@@ -132,17 +132,14 @@ class ErrorSurface:
         leaves, errors = self.leaves.ravel(), self.comparable_errors().ravel()
         if np.isnan(errors).all():
             raise DataError("No row is out of bag in any setting, so no error is known. Use more trees.")
-        lowest = np.nanmin(errors)
-        spread = 0.0
-        if rule == "one_standard_error":
-            spread = float(self.standard_errors.ravel()[np.nanargmin(errors)])
-            if math.isnan(spread):
-                raise ParameterError(
-                    f'rule="one_standard_error" needs standard errors, which are not known of {self.metric}. '
-                    'Give rule="minimum".'
-                )
-        allowed = np.flatnonzero(errors <= lowest + spread)
-        return int(allowed[np.lexsort((errors[allowed], leaves[allowed]))[0]])
+        if rule == "minimum":
+            return metrics.place_of_best(errors, leaves)
+        if np.isnan(self.standard_errors).all():
+            raise ParameterError(
+                f'rule="one_standard_error" needs standard errors, which are not known of {self.metric}. '
+                'Give rule="minimum".'
+            )
+        return metrics.place_of_best(errors, leaves, self.standard_errors.ravel())
 
     def table(self) -> dict[str, list[Any]]:
         """Return columns, ready for a data frame: one row for each setting."""
