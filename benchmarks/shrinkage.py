@@ -86,9 +86,10 @@ def show(results, given):
         rows.append(cells)
     header = ["table", "tree", "shrunk tree", "λ", "z", "forest", "shrunk forest", "λ", "z"]
     caption = (
-        f"AUC / log-loss on test rows, or RMSE. z: the difference in standard errors, of the metric where it is lowest. "
-        f"Shrinkage is no worse in any metric in {better['tree']} of {len(rows)} tables for trees, in {better['forest']} "
-        f"for forests. {given.trees} trees, at most {given.rows:,} rows, a third of them for testing, {given.seeds} seeds. "
+        "AUC / log-loss on test rows, or RMSE. z: the difference in standard errors, of the metric where it is lowest. "
+        f"Shrinkage is no worse in any metric in {better['tree']} of {len(rows)} tables for trees, in "
+        f"{better['forest']} for forests. {given.trees} trees, at most {given.rows:,} rows, a third of them for "
+        f"testing, {given.seeds} seeds. "
         f"Measured with `benchmarks/shrinkage.py` on {measure.describe_machine('weald', 'pandas', 'scikit-learn')}."
     )
     return measure.markdown(header, rows) + "\n\n" + caption

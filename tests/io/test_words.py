@@ -232,7 +232,8 @@ def test_files_without_notes_on_the_training_are_read():
 
 
 @pytest.mark.parametrize(
-    "wrong", [None, 1.0, {}, {"lambda": 1}, {"lambda": -1.0}, {"lambda": "1"}, {"lambda": True}, {"lambda": 1.0, "a": 1}]
+    "wrong",
+    [None, 1.0, {}, {"lambda": 1}, {"lambda": -1.0}, {"lambda": "1"}, {"lambda": True}, {"lambda": 1.0, "a": 1}],
 )
 def test_a_wrong_note_on_shrinkage_is_refused(wrong):
     model = weald.DecisionTreeRegressor(shrinkage=2.0).fit([[1.0], [2.0], [3.0]], [1.0, 2.0, 4.0])

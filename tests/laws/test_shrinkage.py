@@ -13,9 +13,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import weald
 from tests.conftest import UNDER_SANITIZERS
-from tests.laws.cases import CORES, CRITERIA, ENGINES, REFERENCE, cases, grow, is_of_classes
+from tests.laws.cases import CORES, CRITERIA, ENGINES, REFERENCE, cases, grow, is_of_classes, make_table
 from tests.laws.test_error_surface import COLUMNS, fit
-from tests.laws.cases import make_table
 from weald.engines.interface import PermutationTask
 from weald.forest.shrinkage import find_classes, predict_nodes
 

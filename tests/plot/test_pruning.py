@@ -74,7 +74,7 @@ def test_a_tree_of_a_forest_is_judged_by_labels():
     tree = weald.RandomForestClassifier(2, random_state=0).fit(X[::2], labels[::2])[0]
     named = PruningDisplay.from_estimator(tree, X[1::2], labels[1::2])
     assert named.new_error.min() < 0.1
-    with pytest.raises(DataError, match="y has none of the classes of the tree, .*'yes'"):
+    with pytest.raises(DataError, match=r"y has none of the classes of the tree, .*'yes'"):
         PruningDisplay.from_estimator(tree, X[1::2], Y[1::2])
 
 

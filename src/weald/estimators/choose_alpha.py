@@ -5,9 +5,9 @@
     evaluate_by_folds      cross-validation: trees with the same parameters, each evaluated on its held-out fold
 
 The path of a row passes one leaf of every T_alpha, so one walk of each row evaluates all subtrees, often thousands.
-This works for one tree and one nested parameter only. A surface over `ccp_alpha` has the same errors up to rounding, and
-chooses by the same rule, but adds up the votes of trees for one setting after the other; it also refuses imported trees,
-which can be pruned but not truncated.
+This works for one tree and one nested parameter only. A surface over `ccp_alpha` has the same errors up to rounding,
+and chooses by the same rule, but adds up the votes of trees for one setting after the other; it also refuses imported
+trees, which can be pruned but not truncated.
 """
 
 from dataclasses import dataclass

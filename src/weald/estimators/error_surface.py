@@ -295,9 +295,10 @@ def choose_shrinkage(rows: RowsToScore, verbose: int = 0) -> float:
 def suggest_values(model: "TreeModel", name: str, most: int = MOST_VALUES) -> list[Any]:
     """List values of a parameter that change the forest, from the strictest to what it was grown with."""
     forest: Forest = model.forest_
-    splits = forest.feature >= 0
     if name == "shrinkage":
         return list(SHRINKAGES)
+    if name in ("min_impurity_decrease", "ccp_alpha"):
+        return _suggest_decreases(model, name, most)
     if name == "n_estimators":
         return _spread_whole(1, forest.n_trees, most)
     if name == "max_depth":
@@ -305,13 +306,17 @@ def suggest_values(model: "TreeModel", name: str, most: int = MOST_VALUES) -> li
     if name == "max_leaf_nodes":
         n_leaves = (np.diff(forest.tree_start) + 1) // 2
         return _spread_whole(2, max(2, int(n_leaves.max())), most)
-    if name == "min_samples_split":
-        low = model.growth_.min_samples_split
-        high = max(low, int(forest.size[forest.tree_start[:-1]].max()))
-        return _spread_whole(low, high, most)[::-1]
+    low = model.growth_.min_samples_split
+    high = max(low, int(forest.size[forest.tree_start[:-1]].max()))
+    return _spread_whole(low, high, most)[::-1]
+
+
+def _suggest_decreases(model: "TreeModel", name: str, most: int) -> list[float]:
+    """Take quantiles of the values at which splits are removed."""
+    forest = model.forest_
     given = float(getattr(model, name)) if name == "ccp_alpha" else model.growth_.min_impurity_decrease
     decreases = scale_decreases(forest, forest.decrease) if name == "min_impurity_decrease" else link_strengths(forest)
-    found = decreases[splits]
+    found = decreases[forest.feature >= 0]
     found = found[(found > given) & np.isfinite(found)]
     if not len(found):
         return [given]
@@ -377,13 +382,14 @@ class _Pass:
         with ThreadPoolExecutor(self.n_threads) as pool:
             for t, paths, leaf_of, outside in self._trees(last):
                 if has_vote[t] or self.forest.task is Task.REGRESSION:
-                    rules = [self.rules[s] for s in block]
-                    kept = {limits: paths.keep_splits(limits) for limits, _ in rules}
-                    leaves += [int(kept[limits].sum()) + 1 for limits, _ in rules]
-                    ends = {limits: paths.ends(some) for limits, some in kept.items()}
-                    said = {shrinkage: self._said(paths.tree.with_shrinkage(shrinkage)) for _, shrinkage in rules}
+                    limits, shrinkages = zip(*self.rules[block.start : block.stop], strict=True)
+                    kept = {some: paths.keep_splits(some) for some in set(limits)}
+                    leaves += [int(kept[some].sum()) + 1 for some in limits]
+                    ends = {some: paths.ends(splits) for some, splits in kept.items()}
+                    said = {some: self._said(paths.tree.with_shrinkage(some)) for some in set(shrinkages)}
                     place = np.where(outside, leaf_of, paths.tree.n_nodes)  # behind the nodes stands a vote of nothing
-                    list(pool.map(lambda votes, rule: _add_votes(votes, ends[rule[0]], said[rule[1]], place), sums, rules))
+                    of_settings = map(ends.get, limits), map(said.get, shrinkages)
+                    list(pool.map(_add_votes, sums, *of_settings, itertools.repeat(place)))
                     counts += outside
                 else:
                     leaves += 1

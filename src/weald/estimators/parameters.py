@@ -205,8 +205,8 @@ class ColumnParams(TypedDict, total=False):
 
 
 SHRINKAGE = (
-    "Hierarchical shrinkage: lambda. The larger it is, the more the predictions of leaves are pulled toward those of the "
-    "nodes above them, mostly those of small nodes. 0.0: leaves predict their means."
+    "Hierarchical shrinkage: lambda. The larger it is, the more the predictions of leaves are pulled toward those of "
+    "the nodes above them, mostly those of small nodes. 0.0: leaves predict their means."
 )
 
 

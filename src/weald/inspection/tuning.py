@@ -131,9 +131,9 @@ def tune(
     All combinations of `max_depth`, `min_samples_split`, `min_impurity_decrease`, `max_leaf_nodes`, `ccp_alpha`,
     `shrinkage` and `n_estimators` are compared with one forest: see `forest.oob_.surface`. Of the other parameters,
     "one_by_one" goes through them in the order of the grid, tries all values of one while the others are fixed, and
-    keeps the best; it repeats this until nothing changes. "grid" tries every combination. A setting is better only if its error is lower;
-    ties go to the first. As in `ErrorSurface.choose`, numbers of trees so low that rows cannot be scored, which more
-    trees of the same forest can, are in the path but are not chosen.
+    keeps the best; it repeats this until nothing changes. "grid" tries every combination. A setting is better only if
+    its error is lower; ties go to the first. As in `ErrorSurface.choose`, numbers of trees so low that rows cannot be
+    scored, which more trees of the same forest can, are in the path but are not chosen.
 
     Parameters
     ----------

@@ -462,7 +462,9 @@ class _Opened:
             same = mapped or forest.fingerprint() == told["fingerprint"]
             require(same, "The fingerprint of the forest differs from that in the file.")
             made.append(forest)
-        parts = words.PARTS - {words.ZERO_VOTES} if mapped else words.PARTS  # finding which trees vote would read the whole file
+        parts = (
+            words.PARTS - {words.ZERO_VOTES} if mapped else words.PARTS
+        )  # finding which trees vote would read the whole file
         differ = " ".join(sorted((words.words_of(made) ^ self._parts) & parts))
         require(not differ, f"{words.REQUIRES} and the trees do not agree on {differ}.")
         if not mapped:
