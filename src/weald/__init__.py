@@ -48,6 +48,7 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
         RandomForestRegressor,
     )
     from weald.estimators.kernel.forests import KernelForestClassifier, KernelForestRegressor
+    from weald.estimators.kernel.prototypes import check_kernel
     from weald.estimators.merging import merge
     from weald.estimators.trees import (
         DecisionTreeClassifier,
@@ -103,6 +104,7 @@ _HOMES = {
     "RandomTreesEmbedding": "estimators.embedding",
     "WealdError": "errors",
     "bias_variance": "inspection.bias_variance",
+    "check_kernel": "estimators.kernel.prototypes",
     "export_html": "reports.tree_page",
     "from_json": "io.json_text",
     "from_sklearn": "io.export.sklearn_trees",
@@ -142,6 +144,7 @@ __all__ = [
     "WealdError",
     "__version__",
     "bias_variance",
+    "check_kernel",
     "export_html",
     "from_json",
     "from_sklearn",

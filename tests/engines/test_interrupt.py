@@ -1,7 +1,7 @@
 """Ctrl-C stops a fit or a prediction, and leaves the estimator as it was.
 
 Each is a script in a process of its own: a signal that comes too late must not stop the tests. How long it takes is
-measured by benchmarks/interrupt.py.
+measured by benchmarks/speed/interrupt.py.
 """
 
 import textwrap

@@ -1,4 +1,4 @@
-"""docs/model-files.md is sufficient: a reader written from the page alone, without weald, reconstructs the forest."""
+"""docs/deployment/model-files.md is sufficient: a reader written from the page alone reconstructs the forest."""
 
 import hashlib
 import json

@@ -34,7 +34,7 @@ def test_every_word_is_readable_or_specified_and_never_both():
 
 
 def test_the_specification_has_every_word():
-    page = (Path(__file__).parents[2] / "docs" / "model-files.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "deployment" / "model-files.md").read_text()
     assert [word for word in words.READABLE | words.SPECIFIED if f"| `{word}` |" not in page] == []
 
 

@@ -42,7 +42,7 @@ from weald.forest.forest import Bags
 UNLIMITED = 2**31 - 1  # larger than any depth, size or number of leaves
 MOST_FEATURES = 2**24  # the limit of the address of a draw
 MAX_BINS = 65_535
-CATEGORY_PENALTY = 2.5  # "auto", by benchmarks/categories.py
+CATEGORY_PENALTY = 2.5  # "auto", by benchmarks/accuracy/categories.py
 ROWS_OF_CATEGORY = 40  # with fewer rows for each category, "auto" cuts a column in the order of its categories
 CLUSTER = "dask"  # forests are grown on the cluster of the current client, everything else in this process
 OUT_OF_BAG = "oob"  # `shrinkage` is chosen by the out-of-bag error

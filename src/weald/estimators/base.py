@@ -25,7 +25,7 @@ from weald.engines.compiled import compile_forest
 from weald.engines.params import Growth
 from weald.errors import ParameterError, shown
 from weald.estimators import chunked_prediction, multi_output
-from weald.estimators.features import Features
+from weald.estimators.features import Features, features_of
 from weald.estimators.fit import fit
 from weald.estimators.multi_output import forests_of
 from weald.estimators.prediction import mark_paths, voting_of
@@ -296,6 +296,7 @@ class TreeModel(BaseEstimator):
         True
         """
         check_is_fitted(self, "forest_")
+        features_of(self).require_table("compile")
         return compile_forest(self.forest_, voting_of(self), dtype)
 
     def to_c(
@@ -574,10 +575,11 @@ class TreeModel(BaseEstimator):
         return counts_by_name(self.schema_)
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = getattr(self, "missing", "learn") != "error"
-        tags.input_tags.categorical = hasattr(self, "categorical_features")
-        tags.input_tags.sparse = True
-        tags.input_tags.string = getattr(self, "categorical_features", None) is not None
-        tags.target_tags.multi_output = True
+        tags, is_table = super().__sklearn_tags__(), self._features.is_table
+        tags.input_tags.allow_nan = is_table and getattr(self, "missing", "learn") != "error"
+        tags.input_tags.categorical = is_table and hasattr(self, "categorical_features")
+        tags.input_tags.sparse = is_table
+        tags.input_tags.string = is_table and getattr(self, "categorical_features", None) is not None
+        tags.input_tags.pairwise = getattr(self, "kernel", None) == "precomputed"
+        tags.target_tags.multi_output = is_table
         return tags

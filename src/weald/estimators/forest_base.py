@@ -20,6 +20,7 @@ from weald.estimators.base import TreeModel
 from weald.estimators.callbacks import CALLBACKS, CallbackSupportMixin, fit_with_callbacks
 from weald.estimators.checkpoints import Checkpoint
 from weald.estimators.error_surface import rows_outside_bags
+from weald.estimators.features import features_of
 from weald.estimators.fit import estimate_targets_out_of_bag, fit
 from weald.estimators.merging import merge, take_trees
 from weald.estimators.multi_output import OutOfBagOfTargets, forests_of, is_multi_output
@@ -92,8 +93,12 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         """
         if sparse.issparse(y):  # scikit-learn's forests raise another class of error than its trees
             raise DataError("sparse multilabel-indicator for y is not supported. Use y.toarray() to make it dense.")
-        kept = Checkpoint.read(checkpoint, every, self)
+        features, kept = features_of(self), Checkpoint.read(checkpoint, every, self)
+        if kept is not None:
+            features.require_checkpoints()
         data = TrainingArguments(X, y, sample_weight, groups, stratify)
+        if features.fit_candidates(data):
+            return self
         if vars(self).keys() & CALLBACKS:
             fit_with_callbacks(self, data, kept)
         else:

@@ -28,7 +28,7 @@ from weald.engines import params
 from weald.engines.choose import open_engine
 from weald.errors import ParameterError, shown
 from weald.estimators.error_surface import SHRINKAGES, rows_outside_bags
-from weald.estimators.features import Features, features_of
+from weald.estimators.features import features_of
 from weald.estimators.fit import check, keep_out_of_bag, resume
 from weald.estimators.forest_base import RandomForest
 from weald.estimators.metrics import Metric
@@ -312,7 +312,7 @@ def _find_axes(forest: RandomForest, values: Mapping[str, Sequence[object]], *, 
     With `own`, the value that the forest has comes first. Rules that are not in the grid are there with their own value
     if the full forest cannot be grown with them: pruning comes after all others, and best-first growth depends on them.
     """
-    if forest._features is not Features:  # noqa: SLF001  (the class attribute says which kind: kernel forests are not truncated)
+    if not features_of(forest).is_table:
         return {}
     axes: dict[str, list[object]] = {}
     for name in values:

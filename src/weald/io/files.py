@@ -8,7 +8,7 @@
 A file is a safetensors container (`container.py`) with the arrays of the forest (`packing.py`), and with parameters and
 notes as JSON (`values.py`). The header lists features that a reader must support (`words.py`). Nothing in a file is
 ever executed.
-docs/model-files.md is the specification.
+docs/deployment/model-files.md is the specification.
 """
 
 import json

@@ -3,8 +3,8 @@
 read_words    the texts of a header -> the words, all of which this version of weald understands
 words_of      forests -> the words for their features
 
-A file with an unknown word is refused, and the error says which version of weald reads the file. docs/model-files.md
-lists the words.
+A file with an unknown word is refused, and the error says which version of weald reads the file.
+docs/deployment/model-files.md lists the words.
 """
 
 import re

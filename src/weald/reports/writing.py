@@ -20,6 +20,7 @@ from weald.data.table import Matrix, TrainingArguments
 from weald.data.types import Array, ColumnLike, TableLike
 from weald.errors import DataError, ParameterError
 from weald.estimators.base import TreeModel
+from weald.estimators.features import features_of
 from weald.estimators.multi_output import is_multi_output
 from weald.estimators.out_of_bag import OutOfBag
 from weald.estimators.prediction import read_matrix
@@ -195,6 +196,7 @@ def _check(
     if not isinstance(estimator, TreeModel):
         raise ParameterError(f"report was given a {type(estimator).__name__}. Give a fitted tree or forest of weald.")
     check_is_fitted(estimator)
+    features_of(estimator).require_table("report")
     if is_multi_output(estimator):
         raise ParameterError(
             f"A report covers one target, and this model has {estimator.n_outputs_}. Report each target with test "

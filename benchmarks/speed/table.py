@@ -1,0 +1,184 @@
+"""Training time of weald and other libraries: the table of the README.
+
+    python -m benchmarks.speed.table [--data NAMES] [--libraries NAMES] [--repeats 3] [--jobs N] [--limit 300] [--write]
+
+Every library grows the same forest (features per node, number of trees, pure leaves) on the same data with the same
+number of threads. Each measurement runs in its own process, libraries alternate, and the best of the repeats counts,
+because other load can only make times longer. Errors are means. A process that takes more than `--limit` seconds is
+ended, and the library is skipped on that data. `--write` puts the table into README.md (make bench).
+
+Libraries that are not installed are left out. LightGBM, XGBoost and YDF come from the package index, ranger as
+`Rscript` finds it, and cuML needs a GPU; boosters.py and peer_forests.py have their parameters.
+"""
+
+import json
+import math
+import statistics
+import subprocess
+from typing import NamedTuple
+
+from benchmarks import data, measure
+
+README = measure.ROOT / "README.md"
+SHOWN = ("clusters", "cover", "collisions", "wide", "small", "friedman", "friedman-small")
+
+
+class Run(NamedTuple):
+    """A fitted and tested forest."""
+
+    seconds: float
+    megabytes: float | None  # peak, above the memory in use before; None is unknown
+    error: float
+
+
+def run(library, name, n_train, n_jobs, seed, parameters):
+    """Fit a forest and test it."""
+    task = data.DATA_SETS[name].task
+    X, y, X_test, y_test = data.load(name, n_train)
+    n_features = X.shape[1]
+    max_features = max(1, int(n_features**0.5) if task == "classes" else n_features // 3)
+    if measure.EVERY[library][1] == "boosters":
+        max_features /= n_features  # they know fractions only
+    forest = measure.make_forest(
+        library, task, **{"max_features": max_features, "n_jobs": n_jobs, "random_state": seed} | parameters
+    )
+    watch = measure.MemoryWatch()
+    seconds = measure.time_fit(library, forest, X, y, watch)
+    megabytes = None if library in measure.OUTSIDE else watch.megabytes
+    return Run(seconds, megabytes, measure.error_of(task, y_test, forest.predict(X_test)))
+
+
+TOO_LONG = Run(math.inf, None, math.nan)
+
+
+def measure_in_turns(name, libraries, given):
+    """Return the task, what was fitted, and the best run by library; None is a library that failed."""
+    data_set = data.DATA_SETS[name]
+    n_train = min(data_set.n_train, given.rows or data_set.n_train)
+    n_trees = given.trees or data_set.n_trees
+    n_features = data.load(name).X_train.shape[1]  # created before the measurements begin
+    parameters = {"n_estimators": n_trees, **given.parameters}
+    runs = {library: [] for library in libraries}
+    for seed in range(given.repeats):
+        for library in libraries:
+            if TOO_LONG in runs[library]:
+                continue
+            try:
+                done = Run(
+                    *measure.afresh(run, library, name, n_train, given.jobs, seed, parameters, limit=given.limit)
+                )
+            except subprocess.TimeoutExpired:
+                done = TOO_LONG
+            except Exception as error:  # noqa: BLE001  (one library must not stop the others)
+                measure.say(f"{name}: {library} failed: {error}")
+                continue
+            measure.say(f"{name}, {library}, seed {seed}: {done}")
+            runs[library].append(done)
+    best = {library: best_run(of) if of else None for library, of in runs.items()}
+    shape = f"{n_train:,} × {n_features:,}"
+    return data_set.task, [data_set.title, shape, parameters["n_estimators"]], best
+
+
+def best_run(runs):
+    """The best time, the most memory and the mean error."""
+    if TOO_LONG in runs:
+        return TOO_LONG
+    megabytes = None if runs[0].megabytes is None else max(r.megabytes for r in runs)
+    return Run(min(r.seconds for r in runs), megabytes, statistics.mean(r.error for r in runs))
+
+
+# --------------------------------------------------------------------------------------------------------------- show
+
+
+def times_as_fast(best, library, others):
+    """Return the speed relative to the fastest of others, as text."""
+    known = [best[other].seconds for other in others if best.get(other) and best[other] is not TOO_LONG]
+    return f"{min(known) / best[library].seconds:.1f}×" if known and best.get(library) else ""
+
+
+def speed_cell(best, library):
+    if not best.get(library):
+        return "failed" if library in best else "–"
+    if best[library] is TOO_LONG:
+        return "too long"
+    seconds = measure.digits(best[library].seconds, 3)
+    return seconds if library == "scikit-learn" else f"{seconds} ({times_as_fast(best, library, ['scikit-learn'])})"
+
+
+def error_cell(best, library, task):
+    if not best.get(library):
+        return "failed" if library in best else "–"
+    if best[library] is TOO_LONG:
+        return "–"
+    error, megabytes = best[library].error, best[library].megabytes
+    shown = f"{100 * error:.2f} %" if task == "classes" else measure.digits(error, 4)
+    return shown if megabytes is None else f"{shown} · {megabytes:,.0f} MB"
+
+
+TEXT = """\
+Seconds to fit, {repeats}, {jobs} threads{parameters}; in brackets, how many times as fast as scikit-learn.
+
+{speed}
+
+Error on test data (error rate; regression: root of the mean squared error), and memory that the fit takes in addition
+to the data.
+
+{errors}
+
+Measured with `benchmarks/speed/table.py` on {machine}. scikit-learn-intelex and
+`max_bins=255` evaluate at most 256 thresholds of a column, LightGBM and XGBoost at most 255, cuML 128; the others
+evaluate all, weald by default up to 65,535."""
+
+
+def show_speed(found, libraries):
+    """Return the rows of seconds, with weald's speed relative to the fastest peer."""
+    peers = [library for library in libraries if not library.startswith("weald")]
+    own = [library for library in libraries if library.startswith("weald")]
+    rows = [
+        [*what, *(speed_cell(best, x) for x in libraries), *(f"**{times_as_fast(best, x, peers)}**" for x in own)]
+        for _, what, best in found
+    ]
+    against = [f"{library} against the fastest peer" for library in own]
+    return measure.markdown(["data", "rows × features", "trees", *libraries, *against], rows)
+
+
+def show_errors(found, libraries):
+    """Errors and memory."""
+    rows = [[what[0], *(error_cell(best, x, task) for x in libraries)] for task, what, best in found]
+    return measure.markdown(["data", *libraries], rows)
+
+
+def show(found, libraries, given):
+    """The README's tables: seconds, then errors and memory."""
+    return TEXT.format(
+        repeats=measure.best_of(given).lower(),
+        jobs=given.jobs,
+        parameters="".join(f", {name}={value}" for name, value in given.parameters.items()),
+        speed=show_speed(found, libraries),
+        errors=show_errors(found, libraries),
+        machine=measure.describe_machine(*(measure.EVERY[library][0] for library in libraries)),
+    )
+
+
+def main():
+    parser = measure.options(__doc__, README)
+    parser.add_argument("--data", default=",".join(SHOWN), help=f"names with commas, of: {', '.join(data.DATA_SETS)}")
+    parser.add_argument(
+        "--libraries",
+        default=",".join(measure.installed(boosters=True, optional=True)),
+        help=f"names with commas, of: {', '.join(measure.EVERY)}",
+    )
+    parser.add_argument("--trees", type=int, help="instead of each data set's own number")
+    parser.add_argument("--parameters", type=json.loads, default={}, help='of the forests, as {"max_depth": 12}')
+    parser.add_argument("--limit", type=float, default=300, help="seconds a process may take")
+    parser.add_argument("--rows", type=int, help="use no more for training")
+    given = parser.parse_args()
+    if given.quick:
+        given.repeats, given.trees, given.rows = 1, 3, 200
+    libraries = given.libraries.split(",")
+    found = [measure_in_turns(name, libraries, given) for name in given.data.split(",")]
+    measure.publish(given, "benchmarks", show(found, libraries, given))
+
+
+if __name__ == "__main__":
+    main()
