@@ -37,6 +37,7 @@ from weald.estimators.out_of_bag import require_bags
 from weald.estimators.prediction import read_matrix, voting_of
 from weald.estimators.training_data import read_training_data
 from weald.forest.forest import Forest
+from weald.forest.shrinkage import shrink_forest
 from weald.forest.partial_dependence import leaf_shares
 from weald.inspection.explanation import Explanation
 
@@ -227,7 +228,7 @@ def _attribute(
     model: "TreeModel", rows: RowsToExplain, watches: Iterator[Watch | None], *, interactions: bool
 ) -> Attribution:
     """Explain one target."""
-    answers = LeafAnswers.of(model.forest_, voting_of(model))
+    answers = LeafAnswers.of(shrink_forest(model.forest_), voting_of(model))
     weight = answers.tree_weight
     total = np.full(rows.n_rows, weight.sum()) if rows.is_new is None else weight @ rows.is_new
     scale = np.where(total > 0, total, np.nan) / answers.unit
