@@ -109,6 +109,15 @@ def test_a_prediction_is_interrupted_and_the_next_one_is_right(ask):
     """)
 
 
+def test_dependence_is_interrupted():
+    run("""
+        model = weald.RandomForestRegressor(300, random_state=1).fit(X, Y)
+        before = dict(vars(model))
+        assert is_interrupted(lambda: weald.dependence(model, np.repeat(X, 20, axis=0)))
+        assert vars(model) == before
+    """)
+
+
 def test_an_error_of_the_watcher_stops_the_fit():
     """A callback may raise any exception; the fit passes it on."""
 

@@ -43,6 +43,7 @@ EXCEPTIONS = {
         "estimators.base",
         "io",
     ): "model.save(), model.to_c(): methods users expect; files know all estimators",
+    ("estimators.base", "inspection"): "model.shap_values(): a thin method, the work is above",
     ("estimators.base", "reports"): "model.report(): a page on a model loads when it is asked for",
     ("estimators.forest_base", "inspection"): "forest.neighbors(): thin methods, the work is above",
     ("estimators.tasks", "uncertainty"): "forest.predict_quantiles(): thin methods, the work is above",
@@ -51,6 +52,7 @@ EXCEPTIONS = {
     ("engines.choose", "dask"): "the engine of a cluster: Dask loads when it is used",
     ("estimators.checkpoints", "io"): "a checkpoint is made of model files",
     ("forest.forest", "io"): "a pickle of a forest carries the bytes of a file and goes through its checks",
+    ("inspection.explanation", "plot"): "explanation.beeswarm(): matplotlib loads when it is used",
     ("inspection.importance_result", "plot"): "importance.plot(): matplotlib loads when it is used",
 }
 

@@ -12,8 +12,12 @@ GUIDES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "trees": (("Choosing parameters", "guides/choosing-parameters.md"),),
     "importance": (("Feature importance", "guides/feature-importance.md"),),
-    "dependence": (("HTML report for a model", "guides/html-report.md"),),
-    "mistakes": (("Out-of-bag error", "guides/out-of-bag-error.md"),),
+    "shap": (("Explaining predictions", "guides/explaining-predictions.md"),),
+    "dependence": (("Partial dependence and ALE", "guides/partial-dependence.md"),),
+    "mistakes": (
+        ("Explaining one row", "guides/explaining-one-row.md"),
+        ("Out-of-bag error", "guides/out-of-bag-error.md"),
+    ),
     "drift": (
         ("HTML report for a model", "guides/html-report.md"),
         ("Production: save, compact, serve", "deployment/production.md"),
