@@ -90,8 +90,8 @@ class RowWeights {
 
     const Sharing& sharing_;
     std::vector<double> weight_;            // by member; 0 between rows
-    std::vector<std::uint64_t> met_;        // bits of the members that weigh
-    std::vector<std::uint64_t> met_words_;  // bits of the words of met_ that are not 0
+    std::vector<std::uint64_t> met_;        // a bit per member, set if its weight is not 0
+    std::vector<std::uint64_t> met_words_;  // a bit per word of met_, set if the word is not 0
     std::vector<Leaf> leaves_;
     std::vector<std::uint32_t> member_;
     std::vector<double> weights_;

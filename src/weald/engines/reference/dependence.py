@@ -112,7 +112,7 @@ def add_leaf(
 
 
 def weight_at(free: Free, reach: Sequence[int], place: int) -> int:
-    """Weight of the rows that count at a place: all, or with bins those in the bin of the step."""
+    """Sum the weights of the rows used at a point: all rows, or with bins those in the bin of the step."""
     if free.bin_of_step is None or free.bin_of_row is None:
         return sum(free.weight[i] for i in reach)
     if not 0 < place < free.axes[0].n_points or free.bin_of_step[place] < 0:
