@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kRowsPerTask = 64;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// The members that weigh at one row, ascending, and their cumulated weights.
+// The members with weight at one row, ascending, and their cumulated weights.
 class RowWeights {
   public:
     explicit RowWeights(const Sharing& sharing)
@@ -98,7 +98,7 @@ class RowWeights {
     std::vector<double> cumulated_;
 };
 
-// Calls write(weights, answers of the row) for each asked row; returns all answers, rows x width.
+// Calls write(weights, answers of the row) for each queried row; returns all answers, rows x width.
 template <class Write>
 std::vector<double> for_rows(const Sharing& sharing, std::size_t width, Work& work, Write&& write) {
     std::vector<double> answers(sharing.n_rows * width, kNone);

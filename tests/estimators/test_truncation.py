@@ -1,4 +1,4 @@
-"""Truncated estimators are the fitted ones; what cannot be truncated is refused with the reason."""
+"""Truncated estimators equal fitted ones; an error says why a parameter cannot be truncated."""
 
 import numpy as np
 import pytest

@@ -23,7 +23,7 @@ class Axis:
 
 @dataclass
 class Free:
-    """A group of features, the rows, and what counts: bins are None unless steps count by bin."""
+    """A group of features, and the rows. Bins are None unless a row counts only in the bin of its step."""
 
     axes: Sequence[Axis]
     rows: Sequence[Sequence[float]]
