@@ -1,6 +1,7 @@
 """Seconds of partial dependence: weald's one pass over all features, and scikit-learn's brute force on the same model.
 
-    python -m benchmarks.speed.dependence [--rows 10000] [--features 50] [--trees 100] [--points 100] [--repeats 3] [--write]
+    python -m benchmarks.speed.dependence [--rows 10000] [--features 50] [--trees 100] [--points 100]
+        [--repeats 3] [--write]
 
 Forests are grown on `rows` rows of `features` normal features. weald computes all features, at `points` quantiles of
 each and at every threshold; scikit-learn's `partial_dependence(method="brute")` predicts all rows once for each point,
@@ -87,8 +88,8 @@ def main():
     ]
     text = measure.markdown(header, lines)
     text += (
-        f"\n\n{measure.best_of(given)}; scikit-learn was measured on {min(given.measured, given.features)} features, and "
-        f"the time multiplied. {measure.describe_machine('weald', 'scikit-learn')}."
+        f"\n\n{measure.best_of(given)}; scikit-learn was measured on {min(given.measured, given.features)} features, "
+        f"and the time multiplied. {measure.describe_machine('weald', 'scikit-learn')}."
     )
     measure.publish(given, "dependence", text)
 

@@ -191,10 +191,10 @@ def pruned():
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (warm, "warm_start=True joined trees of other stopping rules"),
+        (warm, "warm_start=True joined trees grown with different stopping rules"),
         (
             lambda: fitted() + weald.RandomForestClassifier(5, random_state=1, max_depth=3).fit(X, Y),
-            "merge joined trees of other stopping rules",
+            "merge joined trees grown with different stopping rules",
         ),
         (compacted, r"compact\(\) removed splits"),
         (pruned, r"prune\(0\) removed splits"),

@@ -259,7 +259,7 @@ class Engine(Protocol):
     def cumulated_shares(
         self, sharing: LeafMembership, target: FloatArray, limits: IntArray, n_threads: int, watch: Watch | None
     ) -> FloatArray:
-        """Return the fraction of the weight of the targets below each limit (rows x limits); limits are target numbers."""
+        """Return the fraction of the weight of the targets below each limit (rows x limits)."""
 
     def standard_deviations(
         self, sharing: LeafMembership, target: FloatArray, n_threads: int, watch: Watch | None

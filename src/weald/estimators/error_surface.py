@@ -287,7 +287,7 @@ def _read_names(model: "TreeModel", parameters: Sequence[str], values: Mapping[s
 
 
 def choose_shrinkage(rows: RowsToScore, verbose: int = 0) -> float:
-    """Choose lambda of the lowest error, of equal errors the smallest."""
+    """Return the lambda with the lowest error; on a tie, the smallest."""
     shrinkage: float = measure_surface(rows, ("shrinkage",), verbose=verbose).choose()["shrinkage"]
     return shrinkage
 
@@ -373,7 +373,7 @@ class _Pass:
         return results
 
     def _judge_block(self, block: range, last: int) -> Iterator[tuple[int, Callable[[], tuple[list[float], ...]]]]:
-        """Add the votes of one tree after the other; yield its number, from 1, and a function that scores the trees so far."""
+        """Add the votes of each tree; yield its number, from 1, and a function that scores the trees so far."""
         n_rows, width = self.table.n_rows, self.forest.width
         sums = np.zeros((len(block), width, n_rows))
         counts = np.zeros(n_rows, dtype=np.int64)
