@@ -92,7 +92,7 @@ def test_user_errors_say_what_to_do_and_exit_with_1(folder, capsys, arguments, w
 
 
 def test_a_name_that_is_like_nothing_lists_what_there_is():
-    with pytest.raises(UserError, match="There are 'a', 'b'"):
+    with pytest.raises(UserError, match="Available: 'a', 'b'"):
         choose("zzzz", ["a", "b"])
 
 

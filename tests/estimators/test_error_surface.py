@@ -193,6 +193,7 @@ def test_a_copied_forest_asks_for_its_data(forest, leave):
     ("names", "given", "words"),
     [
         ((), {}, "A surface is over parameters"),
+        (({"max_depth": [2, 4]},), {}, "A surface is over parameters"),
         (("min_samples_leaf",), {}, "'min_samples_leaf' was given"),
         (("depth",), {}, "'depth' was given"),
         (("max_depth", "max_depth"), {}, "each named once"),

@@ -123,7 +123,7 @@ def test_a_fraction_of_rows_needs_to_know_their_number():
         ({"max_features": 2}, "takes part in the choice of splits"),
         ({"criterion": "entropy"}, "takes part in the choice of splits"),
         ({"monotonic_cst": [1, 0, 0, 0]}, "takes part in the choice of splits"),
-        ({"depth": 3}, "depth is no parameter of RandomForestClassifier"),
+        ({"depth": 3}, "depth is not a parameter of RandomForestClassifier"),
         ({"max_depth": 0}, "max_depth=0 is not allowed"),
         ({"max_depth": 2.5}, "max_depth=2.5 is not allowed"),
         ({"min_samples_split": 1}, "min_samples_split=1 is not allowed"),

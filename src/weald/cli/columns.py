@@ -45,8 +45,8 @@ def choose(name: str, names: Sequence[str], what: str = "column") -> str:
         return name
     lower = {other.lower(): other for other in names}
     near = [lower[name.lower()]] if name.lower() in lower else difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else f" There are {_list(names)}."
-    raise UserError(f"There is no {what} {name!r}.{hint}")
+    hint = f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else f"Available: {_list(names)}."
+    raise UserError(f"There is no {what} {name!r}. {hint}")
 
 
 def _list(names: Sequence[str]) -> str:
@@ -234,7 +234,7 @@ def _find_task(column: arrow.Column, target: str, wanted: Task | None) -> tuple[
         else:
             found = Task.REGRESSION, f"the target has {n_distinct:,} distinct numbers"
     if n_distinct < 2:
-        raise BadFile(f"The target {target!r} has only one value, so there is nothing to predict. Give another.")
+        raise BadFile(f"The target {target!r} has only one value, so there is nothing to predict. Give another --target.")
     if found[0] is Task.CLASSIFICATION and n_distinct > 1000 and n_distinct > 0.5 * len(column):
         raise BadFile(
             f"The target {target!r} has {n_distinct:,} labels in {len(column):,} rows: it looks like row names. "

@@ -72,7 +72,8 @@ def _word(error: Exception | KeyboardInterrupt) -> tuple[str, int]:
     if isinstance(error, UsageError):
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "weald"
-        return f"{getattr(error, 'format_message', error.__str__)()} See '{command} --help'.", 1
+        message = getattr(error, "format_message", error.__str__)()
+        return f"{message.rstrip('.')}. See '{command} --help'.", 1
     return FAULT.format(f"{type(error).__name__}: {error}"), 3
 
 

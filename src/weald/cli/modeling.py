@@ -98,7 +98,7 @@ def make_model(task: Task, fit: FitOptions, **more: object) -> TreeModel:
         name, sign, text = setting.partition("=")
         if not sign:
             raise UserError(f"--set {setting!r} has no value. Give it as name=value, for example --set max_depth=5.")
-        chosen[choose(name.strip(), known, f"parameter of {class_.__name__}")] = read_value(text.strip())
+        chosen[choose(name.strip(), known, f"{class_.__name__} parameter")] = read_value(text.strip())
     model: TreeModel = class_(**chosen)
     return model
 

@@ -121,9 +121,8 @@ def _show(facts: Facts, out: str | None) -> None:
     heads, values = [facts["metric"]], [[screen.number(step.get("score", 0.0))] for step in steps]
     if not facts["metric"]:
         heads = ["out-of-bag error", "95 % interval"]
-        values = [
-            [screen.number(s["error"]), f"{screen.number(s['low'])} to {screen.number(s['high'])}"] for s in steps
-        ]
+        write = screen.probability if facts["task"] == "classification" else screen.number
+        values = [[write(s["error"]), f"{write(s['low'])} to {write(s['high'])}"] for s in steps]
     lines = [
         [*(tried[n][i] for n in shown), *values[i], "best" if step is facts["tried"][best] else ""]
         for i, step in enumerate(steps)

@@ -58,11 +58,11 @@ class AlphaChoice:
         return float(self.alphas[self.chosen])
 
     def __str__(self) -> str:
-        def say(at: int) -> str:
+        def describe(at: int) -> str:
             error, spread = self.errors[at], self.standard_errors[at]
             return f"{self.leaves[at]} leaves, error {error:.4g} ± {spread:.2g} (alpha {self.alphas[at]:.4g})"
 
-        return f"chosen: {say(self.chosen)}\nleast:  {say(self.best)}"
+        return f"chosen: {describe(self.chosen)}\nlowest: {describe(self.best)}"
 
 
 @dataclass(frozen=True)

@@ -268,10 +268,10 @@ def measure_surface(
 
 
 def _read_names(model: "TreeModel", parameters: Sequence[str], values: Mapping[str, Sequence[Any]]) -> list[str]:
-    names = list(dict.fromkeys([*parameters, *values]))
     known = [name for name in TRUNCATING if name in model.get_params(deep=False)]
-    strange = [name for name in names if name not in known]
-    if strange or not names or len(set(parameters)) < len(parameters):
+    strange = [name for name in (*parameters, *values) if name not in known]
+    names = [] if strange else list(dict.fromkeys([*parameters, *values]))
+    if not names or len(set(parameters)) < len(parameters):
         raise ParameterError(
             f"A surface is over parameters that can be truncated, each named once: {', '.join(known)}. "
             f"{shown(strange[0]) if strange else shown(list(parameters))} was given."

@@ -676,7 +676,7 @@ class SingleTree(TreeModel):
         ([6, 4, 3, 2, 1], [0.04, 0.04, 0.053, 0.333, 0.667])
         >>> print(choice)
         chosen: 3 leaves, error 0.05333 ± 0.026 (alpha 0.0256)
-        least:  4 leaves, error 0.04 ± 0.023 (alpha 0.0128)
+        lowest: 4 leaves, error 0.04 ± 0.023 (alpha 0.0128)
         """
         check_is_fitted(self, "forest_")
         check_argument("one_standard_error", one_standard_error, (FLAG,))

@@ -93,7 +93,7 @@ def _check(model: "TreeModel", name: str, value: Any) -> None:
     """Refuse parameters that are not stopping rules, and values that a fit refuses."""
     known = model.get_params(deep=False)
     if name not in known:
-        raise ParameterError(f"{name} is no parameter of {type(model).__name__}. Give {_listed(known)}.")
+        raise ParameterError(f"{name} is not a parameter of {type(model).__name__}. Give {_listed(known)}.")
     if name not in TRUNCATING:
         raise ParameterError(
             f"truncate cannot set {name}: it takes part in the choice of splits, or does not stop the growth of trees. "

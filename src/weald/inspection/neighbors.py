@@ -127,7 +127,8 @@ class Neighbors:
 
     def __repr__(self) -> str:
         forest = self.training.forest
-        return f"<neighbors: {self.training.n_rows:,} training rows, {forest.n_trees} trees>"
+        trees = "1 tree" if forest.n_trees == 1 else f"{forest.n_trees:,} trees"
+        return f"<neighbors: {self.training.n_rows:,} training rows, {trees}>"
 
     # ------------------------------------------------------------------------------------------------------ weights
 

@@ -97,7 +97,7 @@ def section(
         f = looked_at[at]
         cells = _cells(found[at], p_values[1 + at], model.schema_.times.get(f), no_gaps=no_gaps)
         lines.append([name(names[f], 40), str(at + 1), *cells])
-    heads = ["column", "importance rank", "distance", "p-value"]
+    heads = ["column", "importance rank", "distance", "p\N{NON-BREAKING HYPHEN}value"]
     heads += [] if no_gaps else ["missing, training", "missing, test"]
     heads += ["median, training", "median, test", "out of range or unknown"]
     more = f"; the {LISTED} largest of {len(found):,} columns" if len(found) > LISTED else ""

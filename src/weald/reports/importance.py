@@ -96,7 +96,7 @@ def _list(found: list[Importance], order: IntArray) -> Markup:
         heads += [WORDS[one.kind], "rank"]
         columns.append((one.values, ranks))
         if one.kind == "permutation" and one.p_value is not None:
-            heads.append("p-value")
+            heads.append("p\N{NON-BREAKING HYPHEN}value")
     lines = []
     for f in order[:LISTED]:
         cells: list[str] = [name(found[0].names[f], 40)]

@@ -61,7 +61,7 @@ def section(model: TreeModel, rows: Matrix) -> Section:
         figure(bars, f"Mean magnitude{several}: how much a feature moves predictions."),
         figure(swarm, f"One point for each row: SHAP values of {words}. {COLORS}"),
     )
-    caution = note("Among features that go together, the credit goes to those that the forest happens to use.")
+    caution = note("Of correlated features, only those that the forest uses have large SHAP values.")
     return Section("shap", "SHAP values", lead, stack(pictures, caution))
 
 

@@ -93,3 +93,11 @@ def test_rules_of_many_categories_take_time_in_proportion():
     assert time.process_time() - begin < 3  # a fifth of a second; it took 10 when every label looked through the set
     rows = tree.schema_.categories[0].look_up(Labeled(labels, X["kind"].cat.categories), "X")[0][:, None]
     assert (sum(region.contains(rows) for region in regions) == 1).all()
+
+
+def test_a_region_prints_as_its_rule():
+    tree = weald.DecisionTreeRegressor().fit([[1.0], [2.0]], [3.0, 4.0])
+    assert [repr(region) for region in tree.regions()] == [
+        f"<leaf {region.leaf}: {rule}>" for region, rule in zip(tree.regions(), tree.rules(), strict=True)
+    ]
+    assert "x0 ≤ 1.5" in repr(tree.regions()[0])

@@ -142,6 +142,9 @@ class Region:
     def __str__(self) -> str:
         return format_rule(self.intervals, self.answer)
 
+    def __repr__(self) -> str:
+        return f"<leaf {self.leaf}: {self}>"
+
 
 def format_rule(intervals: dict[int, Interval], answer: str) -> str:
     """Format a leaf as a rule."""
