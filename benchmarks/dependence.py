@@ -64,7 +64,14 @@ def main():
         points, thresholds, ale, brute, away = found
         name = "regression" if task == "values" else "two classes"
         lines.append(
-            [name, f"{points:.2f} s", f"{thresholds:.2f} s", f"{ale:.2f} s", f"{brute:,.0f} s", f"{brute / points:,.0f}"]
+            [
+                name,
+                f"{points:.2f} s",
+                f"{thresholds:.2f} s",
+                f"{ale:.2f} s",
+                f"{brute:,.0f} s",
+                f"{brute / points:,.0f}",
+            ]
             + [f"{away:.0e}"]
         )
     header = [
