@@ -65,9 +65,7 @@ def read_row(model: "TreeModel", x: Any) -> Matrix:
     try:
         is_row = np.ndim(x) < 2
     except ValueError as error:  # lists of different lengths
-        raise DataError(
-            f"x cannot be read as a row: {error}. Give a value for each feature, as in X[0]."
-        ) from error
+        raise DataError(f"x cannot be read as a row: {error}. Give a value for each feature, as in X[0].") from error
     if is_row:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "X does not have valid feature names")  # they are given by place
