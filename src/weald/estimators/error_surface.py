@@ -358,7 +358,7 @@ class _Pass:
         """Return the arrays of a surface, from errors to numbers of rows (settings x numbers of trees)."""
         shape = len(self.rules), len(self.n_trees)
         results = tuple(np.full(shape, np.nan) for _ in range(5))
-        step = max(1, BLOCK_BYTES // (8 * self.forest.width * self.table.n_rows))
+        step = max(1, BLOCK_BYTES // (8 * self.forest.width * self._numbers_of_setting()))
         blocks = [range(first, min(first + step, shape[0])) for first in range(0, shape[0], step)]
         last = max(self.n_trees)
         with progress.watch_fit(verbose, len(blocks) * last) as watch:
@@ -370,7 +370,13 @@ class _Pass:
                             array[block.start : block.stop, columns] = np.reshape(of_block, (-1, 1))
                     if watch:
                         watch((b * last + t) / (len(blocks) * last))
+                del found  # it holds the sums of this block
         return results
+
+    def _numbers_of_setting(self) -> int:
+        """Return the numbers for each class in a block: sums of rows, or with several lambdas votes of nodes."""
+        several = len({shrinkage for _, shrinkage in self.rules}) > 1
+        return max(self.table.n_rows, int(np.diff(self.forest.tree_start).max()) if several else 0)
 
     def _judge_block(self, block: range, last: int) -> Iterator[tuple[int, Callable[[], tuple[list[float], ...]]]]:
         """Add the votes of each tree; yield its number, from 1, and a function that scores the trees so far."""
