@@ -137,8 +137,8 @@ def test_tune_compares_lambdas_with_one_forest():
     assert (found.n_forests, found.n_settings) == (1, 6)
     assert found.best_params["shrinkage"] == found.best_estimator.shrinkage_ == found.best_estimator.shrinkage
     assert found.best_estimator.oob_error_ == found.best_error
-    fits = weald.tune(classifier(20), XB, YB, {"shrinkage": [0.0, "oob"]}, search="grid")
-    assert fits.n_forests == 2
+    all_of_them = weald.tune(classifier(20), XB, YB, {"shrinkage": [0.3, "oob"], "max_depth": [2, 4]}, search="grid")
+    assert (all_of_them.n_forests, all_of_them.n_settings) == (1, 2 * 9)
     chosen = weald.tune(classifier(20, shrinkage="oob"), XB, YB, {"max_depth": [2, None]}, search="grid")
     alone = [classifier(20, shrinkage="oob", oob_score=True, max_depth=d).fit(XB, YB).oob_error_ for d in (2, None)]
     assert chosen.n_forests == 1

@@ -38,7 +38,6 @@ from weald.estimators.training_data import TrainingData
 from weald.estimators.truncation import TRUNCATING, truncate
 
 SEARCHES = ("one_by_one", "grid")
-DECIDED_BY_FIT = {"auto", params.OUT_OF_BAG}  # values that stand for a number that a fit finds
 
 
 @dataclass(frozen=True)
@@ -316,10 +315,11 @@ def _find_axes(forest: RandomForest, values: Mapping[str, Sequence[object]], *, 
         return {}
     axes: dict[str, list[object]] = {}
     for name in values:
-        if name in TRUNCATING and not DECIDED_BY_FIT & set(map(str, values[name])):
+        if name in TRUNCATING and not (name == "n_estimators" and "auto" in values[name]):
             given = getattr(forest, name)
-            is_own = own and given not in DECIDED_BY_FIT
-            axes[name] = list(dict.fromkeys([*([given] if is_own else []), *values[name]]))
+            wanted = [*([given] if own and given != "auto" else []), *values[name]]
+            chosen = ([*SHRINKAGES] if value == params.OUT_OF_BAG else [value] for value in wanted)
+            axes[name] = list(dict.fromkeys(itertools.chain.from_iterable(chosen)))
     growth = axes.keys() & set(GROWTH_LIMITS)
     if growth - {"max_leaf_nodes"} and forest.max_leaf_nodes is not None:
         axes.setdefault("max_leaf_nodes", [forest.max_leaf_nodes])
