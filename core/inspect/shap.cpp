@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostGroupRows = 128;                    // that walk together
 constexpr std::size_t kMostGroupBytes = std::size_t{1} << 26;  // of C and U on a path
-constexpr std::size_t kGroupsOfChunk = 16;  // of a task, if a tree counts for some of its rows only
+constexpr std::size_t kGroupsOfChunk = 16;                     // of a task, if a tree counts for some of its rows only
 constexpr std::size_t kMostChunkCells = std::size_t{1} << 21;  // of sparse rows that are converted to dense form
 
 DoubleVector read(const double* from) {
@@ -332,7 +332,8 @@ class GroupWalk {
                 } else {
                     integral += gain;
                 }
-                DoubleVector f = goes_left ? all_lanes(factor[kLeftOwn * n + q]) : all_lanes(factor[kLeftOther * n + q]);
+                DoubleVector f =
+                    goes_left ? all_lanes(factor[kLeftOwn * n + q]) : all_lanes(factor[kLeftOther * n + q]);
                 DoubleVector g =
                     goes_left ? all_lanes(factor[kRightOther * n + q]) : all_lanes(factor[kRightOwn * n + q]);
                 if constexpr (!kFirst) {
@@ -404,13 +405,13 @@ class GroupWalk {
     std::size_t n_vectors_ = 0;
 
     std::vector<Level> levels_;
-    std::vector<double> factors_;      // levels x factors x points
-    LargeVector<double> sums_;         // levels x sums x vectors of rows x points x lanes
-    std::vector<std::int64_t> left_;   // levels x rows: whether a row goes left
-    std::vector<std::int64_t> own_;    // levels x rows: whether a row is on the way of the feature, on the visited side
-    std::vector<double> columns_;      // slots x rows
-    std::vector<double> values_;       // slots x rows
-    std::vector<double> gains_;        // points x lanes
+    std::vector<double> factors_;     // levels x factors x points
+    LargeVector<double> sums_;        // levels x sums x vectors of rows x points x lanes
+    std::vector<std::int64_t> left_;  // levels x rows: whether a row goes left
+    std::vector<std::int64_t> own_;   // levels x rows: whether a row is on the way of the feature, on the visited side
+    std::vector<double> columns_;     // slots x rows
+    std::vector<double> values_;      // slots x rows
+    std::vector<double> gains_;       // points x lanes
 };
 
 // How many rows walk together: whole vectors; fewer if paths are very long, or if there are few rows.
@@ -450,8 +451,8 @@ std::vector<double> walk_all(const PathForest& forest, const Matrix& x, const Sh
             }
             for (std::size_t first = 0; first < counted.size(); first += group) {
                 work.check();
-                walks[thread]->add(tree, rows, std::span(counted).subspan(first, std::min(group, counted.size() - first)),
-                         out.data());
+                walks[thread]->add(
+                    tree, rows, std::span(counted).subspan(first, std::min(group, counted.size() - first)), out.data());
             }
         }
     });
@@ -516,7 +517,7 @@ void PathForest::add_tree(std::size_t tree, std::span<const double> weight, std:
         split.slot = slot_of[feature];
         n_distinct += of_feature.empty();
         of_feature.push_back(path.size());
-        const std::uint32_t end = path.empty() ? static_cast<std::uint32_t>(nodes.size())
+        const std::uint32_t end = path.empty()                        ? static_cast<std::uint32_t>(nodes.size())
                                   : i < nodes[path.back().node].right ? nodes[path.back().node].right
                                                                       : path.back().end;
         path.push_back({i, end, split.above * split.left});

@@ -114,7 +114,7 @@ class Explanation:
             raise ParameterError("This explanation has one output already. Use it as it is.")
         if name not in self.output_names:
             raise ParameterError(f"{shown(name)} is not an output. Give one of {self.output_names}.")
-        k = self.output_names.index(name)  # type: ignore[arg-type]  # it is in the list
+        k = self.output_names.index(name)
         pairs = None if self.interactions is None else self.interactions[..., k]
         return replace(
             self,
@@ -125,7 +125,7 @@ class Explanation:
         )
 
     def one_output(self) -> "Explanation":
-        """Return the explanation of the second of two classes, or this one if it has one output; else raise an error."""
+        """Return the explanation of the second of two classes, or this one if it has one output; refuse others."""
         if self.output_names is None:
             return self
         if len(self.output_names) == 2:
@@ -211,7 +211,9 @@ class Explanation:
         try:
             shap = import_module("shap")
         except ImportError as error:
-            raise ExportError("to_shap needs shap, which is not installed. Install it with `pip install shap`.") from error
+            raise ExportError(
+                "to_shap needs shap, which is not installed. Install it with `pip install shap`."
+            ) from error
         return shap.Explanation(
             values=self.values,
             base_values=self.base_values,
@@ -224,5 +226,7 @@ class Explanation:
     def require_row(self, row: Any) -> int:
         """Check the number of a row."""
         if not isinstance(row, int | np.integer) or not -len(self) <= row < len(self):
-            raise DataError(f"row={shown(row)} is not a row of this explanation. Give a number from 0 to {len(self) - 1}.")
+            raise DataError(
+                f"row={shown(row)} is not a row of this explanation. Give a number from 0 to {len(self) - 1}."
+            )
         return int(row)

@@ -79,9 +79,7 @@ def count_features(tree: FlatTree) -> int:
     return max(map(len, paths.values()))
 
 
-def follow(
-    tree: FlatTree, weight: Sequence[float], row: Sequence[float], points: Points
-) -> dict[int, Split]:
+def follow(tree: FlatTree, weight: Sequence[float], row: Sequence[float], points: Points) -> dict[int, Split]:
     """Follow all paths from the root; return the splits by node."""
     products, ways = {0: [w for _, _, w in points]}, {0: dict[int, Way]()}
     splits: dict[int, Split] = {}
