@@ -49,7 +49,7 @@ SEARCHES = {
     "categorical": "input-data",
     "permutation importance": "feature-importance",
     "prediction interval": "prediction-intervals",
-    "SHAP": "export",
+    "SHAP": "explaining-predictions",
     "FAQ": "faq",
     "cite": "bibliography",
     "ranger": "coming-from-r",
