@@ -12,6 +12,7 @@ import numpy as np
 
 from weald.data.types import Array, BoolArray, FloatArray, IntArray, Label, Native
 from weald.errors import DataError, ExportError, ParameterError, shown
+from weald.inspection.displays import load_plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -156,9 +157,8 @@ class Explanation:
         -------
         matplotlib axes
         """
-        from weald.plot import ShapBarDisplay
-
-        return ShapBarDisplay.from_explanation(self, most=most, ax=ax).ax_
+        drawn: Axes = load_plots().ShapBarDisplay.from_explanation(self, most=most, ax=ax).ax_
+        return drawn
 
     def beeswarm(self, ax: "Axes | None" = None, *, most: int = 20) -> "Axes":
         """Plot the values of all rows: a point for each row and feature, colored by the value of the feature.
@@ -174,9 +174,8 @@ class Explanation:
         -------
         matplotlib axes
         """
-        from weald.plot import BeeswarmDisplay
-
-        return BeeswarmDisplay.from_explanation(self, most=most, ax=ax).ax_
+        drawn: Axes = load_plots().BeeswarmDisplay.from_explanation(self, most=most, ax=ax).ax_
+        return drawn
 
     def waterfall(self, row: int = 0, ax: "Axes | None" = None, *, most: int = 12) -> "Axes":
         """Plot how the features lead from the base value to the prediction of one row.
@@ -194,9 +193,8 @@ class Explanation:
         -------
         matplotlib axes
         """
-        from weald.plot import WaterfallDisplay
-
-        return WaterfallDisplay.from_explanation(self, row, most=most, ax=ax).ax_
+        drawn: Axes = load_plots().WaterfallDisplay.from_explanation(self, row, most=most, ax=ax).ax_
+        return drawn
 
     # ------------------------------------------------------------------------------------------------------- shap
 

@@ -15,6 +15,7 @@ from weald.data.result_frame import as_frame
 from weald.data.types import FloatArray, IntArray
 from weald.errors import ParameterError
 from weald.estimators.base import TreeModel
+from weald.inspection.displays import load_plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -169,10 +170,10 @@ class Importance:
         -------
         matplotlib axes
         """
-        from weald.plot import ImportanceDisplay
-
         error = None if self.is_local else self.std_error
-        return ImportanceDisplay(self.names, self.means(), error, self.unit).plot(ax=ax, most=most).ax_
+        display = load_plots().ImportanceDisplay(self.names, self.means(), error, self.unit)
+        drawn: Axes = display.plot(ax=ax, most=most).ax_
+        return drawn
 
 
 def _show_p(p: float) -> str:

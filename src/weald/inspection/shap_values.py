@@ -114,7 +114,7 @@ def explain(
     >>> explanation
     <explanation: 150 rows, 4 features, 3 outputs>
     >>> explanation.values.shape, explanation.base_values[0].round(2)
-    ((150, 4, 3), array([0.33, 0.33, 0.34]))
+    ((150, 4, 3), array([0.33, 0.34, 0.34]))
     """
     check_flags(interactions=interactions, out_of_bag=out_of_bag)
     data = TrainingArguments(X, y, sample_weight, groups, stratify)
