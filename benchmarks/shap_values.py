@@ -4,10 +4,11 @@
 
 Trees of two classes (100,000 rows, 50 columns, the second class as the number 1) are grown by weald, to depth 10 and to
 purity. All libraries explain the same trees by the path-dependent game: weald directly, shap from `to_shap`, woodelf
-from `to_sklearn`. weald explains `rows` rows, shap fewer, and woodelf explains them by a tenth of the trees. So times are given for 1,000 rows and 100 trees. In each repeat all libraries run one after the
-other, each in a process of its own. "Adds up to" is the largest difference between a prediction and the base value plus
-the values, relative to the sum of their magnitudes. Times are those of the processor, summed over threads, so that
-other programs on the machine disturb them less; the caption has weald's time by the clock.
+from `to_sklearn`. weald explains `rows` rows, shap fewer, and woodelf explains them by a tenth of the trees. So times
+are given for 1,000 rows and 100 trees. In each repeat all libraries run one after the other, each in a process of its
+own. "Adds up to" is the largest difference between a prediction and the base value plus the values, relative to the sum
+of their magnitudes. Times are those of the processor, summed over threads, so that other programs on the machine
+disturb them less; the caption has weald's time by the clock.
 
 Without the package `woodelf_explainer`, woodelf is left out.
 """
@@ -22,10 +23,6 @@ import numpy as np
 
 DEPTHS = {"depth 10": 10, "to purity": None}
 FEWER = {("shap", "depth 10"): 50, ("shap", "to purity"): 1000}  # rows are divided by it
-    ("shap", "depth 10"): 100,
-    ("shap", "to purity"): 2000,
-    ("woodelf", "to purity"): 500,
-}  # rows are divided by it
 PACKAGES = {"weald": "weald", "shap": "shap", "woodelf": "woodelf_explainer"}
 ENOUGH = 5  # rows at least
 

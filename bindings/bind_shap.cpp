@@ -82,7 +82,8 @@ void bind_shap(nb::module_& module) {
                 return to_numpy(std::vector<std::uint32_t>(forest.n_distinct().begin(), forest.n_distinct().end()));
             },
             "By tree: the maximum number of distinct features on a path.")
-        .def("shap", &bind_explain, "x"_a, "amounts"_a, "rules"_a, "rule_of_tree"_a, "is_new"_a.none(), "pairs"_a, "n_threads"_a, "watch"_a.none(),
+        .def("shap", &bind_explain, "x"_a, "amounts"_a, "rules"_a, "rule_of_tree"_a, "is_new"_a.none(), "pairs"_a,
+             "n_threads"_a, "watch"_a.none(),
              "SHAP values (rows x features), or those of pairs (rows x features * features), summed over trees.");
 }
 
