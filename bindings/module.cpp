@@ -13,6 +13,7 @@ namespace nb = nanobind;
 namespace weald {
 
 void bind_codes(nb::module_& module);
+void bind_dependence(nb::module_& module);
 void bind_files(nb::module_& module);
 void bind_forest(nb::module_& module);
 void bind_growth(nb::module_& module);
@@ -35,6 +36,7 @@ NB_MODULE(WEALD_MODULE, module) {
     weald::bind_growth(module);
     weald::bind_forest(module);
     weald::bind_codes(module);
+    weald::bind_dependence(module);
     weald::bind_files(module);
     weald::bind_importance(module);
     weald::bind_kernels(module);

@@ -16,6 +16,8 @@ from_sklearn                                      a forest that scikit-learn gre
 report                                            an HTML report: how good a model is, and what drives its predictions
 tune                                              parameters by out-of-bag error
 strength                                          how strong the trees of a forest are, and how alike
+dependence                                        partial dependence, ICE and ALE: predictions by one feature or two
+h_statistic                                       how strongly pairs of features interact
 bias_variance, stability                          of any estimator, by fitting it to many samples
 select_features                                   feature selection
 open_compiled                                     a compiled predictor that processes share
@@ -49,6 +51,7 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
         RandomForestRegressor,
     )
     from weald.estimators.kernel.forests import KernelForestClassifier, KernelForestRegressor
+    from weald.estimators.kernel.prototypes import check_kernel
     from weald.estimators.merging import merge
     from weald.estimators.trees import (
         DecisionTreeClassifier,
@@ -58,6 +61,8 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
     )
     from weald.inspection.bias_variance import bias_variance
     from weald.inspection.importance import importance
+    from weald.inspection.interaction_strength import h_statistic
+    from weald.inspection.partial_dependence import dependence
     from weald.inspection.selection import select_features
     from weald.inspection.shap_values import explain
     from weald.inspection.stability import stability
@@ -72,7 +77,7 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
 
 
 def _refuse_subinterpreters() -> None:
-    """Refuse an interpreter within another: there SciPy and the threads of the core wait for ever for the main one."""
+    """Refuse a subinterpreter: in it, SciPy and the threads of the core wait forever for the main interpreter."""
     known = next((name for name in ("_interpreters", "_xxsubinterpreters") if find_spec(name)), None)
     if known is None:
         return
@@ -105,10 +110,13 @@ _HOMES = {
     "RandomTreesEmbedding": "estimators.embedding",
     "WealdError": "errors",
     "bias_variance": "inspection.bias_variance",
+    "check_kernel": "estimators.kernel.prototypes",
+    "dependence": "inspection.partial_dependence",
     "explain": "inspection.shap_values",
     "export_html": "reports.tree_page",
     "from_json": "io.json_text",
     "from_sklearn": "io.export.sklearn_trees",
+    "h_statistic": "inspection.interaction_strength",
     "importance": "inspection.importance",
     "load": "io.files",
     "merge": "estimators.merging",
@@ -145,10 +153,13 @@ __all__ = [
     "WealdError",
     "__version__",
     "bias_variance",
+    "check_kernel",
+    "dependence",
     "explain",
     "export_html",
     "from_json",
     "from_sklearn",
+    "h_statistic",
     "importance",
     "load",
     "merge",

@@ -1,7 +1,7 @@
 """Ctrl-C stops a fit or a prediction, and leaves the estimator as it was.
 
 Each is a script in a process of its own: a signal that comes too late must not stop the tests. How long it takes is
-measured by benchmarks/interrupt.py.
+measured by benchmarks/speed/interrupt.py.
 """
 
 import textwrap
@@ -118,6 +118,15 @@ def test_an_explanation_is_interrupted_and_the_next_one_is_right(n_jobs):
         assert is_interrupted(lambda: model.shap_values(many))
         assert is_interrupted(lambda: model.shap_values(many, interactions=True))
         assert np.array_equal(model.shap_values(X[:5]), expected)
+    """)
+
+
+def test_dependence_is_interrupted():
+    run("""
+        model = weald.RandomForestRegressor(300, random_state=1).fit(X, Y)
+        before = dict(vars(model))
+        assert is_interrupted(lambda: weald.dependence(model, np.repeat(X, 20, axis=0)))
+        assert vars(model) == before
     """)
 
 

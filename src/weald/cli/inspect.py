@@ -49,6 +49,7 @@ def examine(model: "TreeModel") -> Facts:
         "leaves": int((forest.feature < 0).sum()),
         "deepest": int(forest.depth().max()),
         "seed": int(model.seed_),
+        "shrinkage": model.shrinkage_,
         "fingerprint": prints if several else prints[0],
         "features": _features(select_target(model, 0)),
         "classes": listed(model.classes_) if hasattr(model, "classes_") else None,
@@ -64,9 +65,10 @@ def _differs(value: object, default: object) -> bool:
 
 
 def _features(model: "TreeModel") -> list[Facts]:
+    from weald.estimators.features import features_of
     from weald.inspection.importance_result import names_of
 
-    if hasattr(model, "plain_forest"):
+    if not features_of(model).is_table:
         return [{"feature": name, "read_as": "kernel values", "labels": ""} for name in names_of(model, None)]
     schema = model.schema_
     kinds = [
@@ -94,6 +96,7 @@ def _show(facts: Facts) -> None:
         "trees": f"{facts['trees']:,}",
         "nodes": f"{facts['nodes']:,} ({facts['leaves']:,} leaves), depth up to {facts['deepest']}",
         "seed": facts["seed"],
+        "shrinkage": facts["shrinkage"] or None,
         "size": screen.size(facts["bytes"]),
         **({} if several else {"fingerprint": prints[0]}),
         "parameters": ", ".join(f"{k}={v!r}" for k, v in facts["changed_params"].items()) or "defaults",

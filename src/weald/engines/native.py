@@ -16,6 +16,7 @@ from weald.data.targets import Targets
 from weald.data.task import Task
 from weald.data.types import Array, FloatArray, IntArray
 from weald.engines.derived_forms import forms_of
+from weald.engines.free_features import DependenceSums, FreeFeatures, LocalBins
 from weald.engines.interface import (
     Block,
     Codes,
@@ -32,6 +33,7 @@ from weald.engines.reference import kernels
 from weald.errors import DataError, FormatError
 from weald.forest.forest import Forest, Origin
 from weald.forest.pruning import prune_forest
+from weald.forest.shrinkage import shrink_forest
 
 PACKED_SIZES = ("small", "large")  # of nodes
 FEW_ROWS = 4  # that are predicted one by one, by nodes that are exact for all
@@ -379,6 +381,38 @@ class NativeEngine(LocalEngine):
         )
         return of_trees
 
+    def sum_dependence(
+        self,
+        forest: Forest,
+        values: FloatArray,
+        X: Array,
+        weight: IntArray | None,
+        free: FreeFeatures,
+        bins: LocalBins | None,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> DependenceSums:
+        """Add up the values of leaves, trees in parallel."""
+        sums = self._from_arrays(
+            self.core.sum_dependence,
+            forest,
+            self._predictor(forest),
+            np.ascontiguousarray(values).ravel(),
+            self._by_row(X),
+            None if weight is None else np.ascontiguousarray(weight, dtype=np.int64),
+            np.array([group[0] for group in free.groups], dtype=np.int32),
+            np.array([group[1] if len(group) > 1 else -1 for group in free.groups], dtype=np.int32),
+            np.ascontiguousarray(free.n_points),
+            free.has_categories.astype(np.uint8),
+            free.place,
+            None if bins is None else bins.of_row.ravel(),
+            None if bins is None else bins.of_step,
+            n_threads,
+            watch,
+        )
+        steps, on_path, total = (part.reshape(-1, values.shape[1]) for part in sums)
+        return DependenceSums(steps, on_path, total[0])
+
     def shap(
         self, forest: Forest, X: Array, task: ShapTask, n_threads: int = 1, watch: Watch | None = None
     ) -> FloatArray:
@@ -656,8 +690,8 @@ class NativeEngine(LocalEngine):
         return paths.setdefault(key, self._from_arrays(self.core.PathForest, forest)) if found is None else found
 
     def _from_arrays(self, make: Callable[..., Any], forest: Forest, *more: Any) -> Any:
-        """Let the core read the arrays of a forest. Those of a mapped file are checked on access."""
-        return make(forest.n_features, forest.n_classes, forest.arrays(), *more)
+        """Let the core read the arrays of a forest, shrunk if it is. Those of a mapped file are checked on access."""
+        return make(forest.n_features, forest.n_classes, shrink_forest(forest).arrays(), *more)
 
 
 def own_codes(codes: Codes) -> _core.Codes:
@@ -709,7 +743,7 @@ def _arrays_of(sharing: LeafMembership) -> tuple[Any, ...]:
 
 
 def _weighed(sharing: LeafMembership, target: FloatArray) -> tuple[Any, ...]:
-    """Hand over who is in which leaf with which share, and the targets of members."""
+    """Return the members of leaves, their shares and their targets as arrays for the core."""
     return (*_arrays_of(sharing)[:-1], np.ascontiguousarray(target, dtype=np.float64))
 
 

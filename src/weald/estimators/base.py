@@ -25,10 +25,11 @@ from weald.engines.compiled import compile_forest
 from weald.engines.params import Growth
 from weald.errors import ParameterError, shown
 from weald.estimators import chunked_prediction, multi_output
-from weald.estimators.features import Features
+from weald.estimators.features import Features, features_of
 from weald.estimators.fit import fit
 from weald.estimators.multi_output import forests_of
 from weald.estimators.prediction import mark_paths, voting_of
+from weald.estimators.stopping_rules import COMPACTED
 from weald.forest.compaction import compact_forest
 from weald.forest.forest import Forest
 from weald.forest.impurity_decrease import mean_decrease
@@ -46,6 +47,7 @@ class TreeModel(BaseEstimator):
 
     engine: str
     ccp_alpha: float
+    shrinkage: float | str
     n_jobs: int | None
     random_state: object
     verbose: int
@@ -186,12 +188,17 @@ class TreeModel(BaseEstimator):
         True
         """
         check_is_fitted(self, "forest_")
+        if self.shrinkage_:
+            raise ParameterError(
+                f"A model with shrinkage={self.shrinkage_:g} cannot be compacted: what a leaf predicts depends on all "
+                "splits above it. Fit with shrinkage=0.0."
+            )
         smaller = copy.copy(self)
         smaller.forest_ = compact_forest(self.forest_)
         for name in ("tree_", "leaf_targets_"):  # of the larger one
             smaller.__dict__.pop(name, None)
         if smaller.forest_.n_nodes < self.forest_.n_nodes:
-            smaller.altered_by_ = "compact() removed splits"
+            smaller.altered_by_ = COMPACTED
         return smaller
 
     def of_target(self, number: int) -> Self:
@@ -322,6 +329,7 @@ class TreeModel(BaseEstimator):
         True
         """
         check_is_fitted(self, "forest_")
+        features_of(self).require_table("compile")
         return compile_forest(self.forest_, voting_of(self), dtype)
 
     def to_c(
@@ -540,6 +548,12 @@ class TreeModel(BaseEstimator):
         return report(self, X, y, **given)
 
     @property
+    def shrinkage_(self) -> float:
+        """Lambda of hierarchical shrinkage; 0 if predictions are not shrunk."""
+        check_is_fitted(self)
+        return forests_of(self)[0].shrinkage
+
+    @property
     def feature_importances_(self) -> FloatArray:
         """Fraction of the decrease in impurity due to each feature, averaged over trees; the sum is 1.
 
@@ -595,10 +609,11 @@ class TreeModel(BaseEstimator):
         return counts_by_name(self.schema_)
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = getattr(self, "missing", "learn") != "error"
-        tags.input_tags.categorical = hasattr(self, "categorical_features")
-        tags.input_tags.sparse = True
-        tags.input_tags.string = getattr(self, "categorical_features", None) is not None
-        tags.target_tags.multi_output = True
+        tags, is_table = super().__sklearn_tags__(), self._features.is_table
+        tags.input_tags.allow_nan = is_table and getattr(self, "missing", "learn") != "error"
+        tags.input_tags.categorical = is_table and hasattr(self, "categorical_features")
+        tags.input_tags.sparse = is_table
+        tags.input_tags.string = is_table and getattr(self, "categorical_features", None) is not None
+        tags.input_tags.pairwise = getattr(self, "kernel", None) == "precomputed"
+        tags.target_tags.multi_output = is_table
         return tags

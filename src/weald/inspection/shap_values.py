@@ -1,6 +1,7 @@
 """SHAP values: how much each feature moved the prediction of a row away from the base value.
 
 explain        any X    ->  Explanation
+explain_rows   rows that have been read    ->  Explanation
 shap_values    any X    ->  an array, as `model.shap_values`
 
 The game is path-dependent: a split on an unknown feature sends a row to both sides, in proportion to the weights of the
@@ -38,6 +39,7 @@ from weald.estimators.prediction import read_matrix, voting_of
 from weald.estimators.training_data import read_training_data
 from weald.forest.forest import Forest
 from weald.forest.partial_dependence import leaf_shares
+from weald.forest.shrinkage import shrink_forest
 from weald.inspection.explanation import Explanation
 
 if TYPE_CHECKING:
@@ -119,6 +121,18 @@ def explain(
     check_flags(interactions=interactions, out_of_bag=out_of_bag)
     data = TrainingArguments(X, y, sample_weight, groups, stratify)
     rows = _read_out_of_bag(model, data) if out_of_bag else _read(model, data)
+    return explain_rows(model, rows, feature_names, interactions=interactions, verbose=verbose)
+
+
+def explain_rows(
+    model: "TreeModel",
+    rows: "RowsToExplain",
+    feature_names: Sequence[str] | None = None,
+    *,
+    interactions: bool = False,
+    verbose: int = 0,
+) -> "Explanation | list[Explanation]":
+    """Explain rows that have been read; see `explain`."""
     table = ExplainedTable.of(model, rows, feature_names)
     models = each_target(model)
     n_passes = (1 + interactions) * sum(len(outputs_to_compute(one.forest_)) for one in models)
@@ -153,7 +167,7 @@ def _asked(explanation: Explanation, *, interactions: bool) -> FloatArray:
 
 
 def _read(model: "TreeModel", data: TrainingArguments) -> RowsToExplain:
-    """Read rows, all of which all trees explain."""
+    """Read rows; every tree explains each of them."""
     _refuse(model, data.X)
     training_only = {name: getattr(data, name) for name in ("y", "sample_weight", "groups", "stratify")}
     given = [name for name, value in training_only.items() if value is not None]
@@ -194,14 +208,19 @@ def _spread(X: Matrix, kept: BoolArray) -> Matrix:
 def _refuse(model: "TreeModel", X: TableLike) -> None:
     """Refuse what cannot be explained."""
     check_is_fitted(model)
+    refuse_kernels(model)
+    if is_dask_collection(X):
+        raise DataTypeError(
+            "X is a Dask collection. Explain a part of it that fits into memory: X.head(), for example."
+        )
+
+
+def refuse_kernels(model: "TreeModel") -> None:
+    """Refuse trees that are not grown from the columns of X."""
     if model._features is not Features:  # noqa: SLF001  (the class attribute says which kind)
         raise ParameterError(
             "The trees of a kernel forest split by the kernel values of prototypes, not by the columns of X, so its "
             "columns have no SHAP values. Use prototype importances: see its feature_importances_."
-        )
-    if is_dask_collection(X):
-        raise DataTypeError(
-            "X is a Dask collection. Explain a part of it that fits into memory: X.head(), for example."
         )
 
 
@@ -225,7 +244,7 @@ def _attribute(
     model: "TreeModel", rows: RowsToExplain, watches: Iterator[Watch | None], *, interactions: bool
 ) -> Attribution:
     """Explain one target."""
-    answers = LeafAnswers.of(model.forest_, voting_of(model))
+    answers = LeafAnswers.of(shrink_forest(model.forest_), voting_of(model))
     weight = answers.tree_weight
     total = np.full(rows.n_rows, weight.sum()) if rows.is_new is None else weight @ rows.is_new
     scale = np.where(total > 0, total, np.nan) / answers.unit
@@ -339,7 +358,7 @@ class ExplainedTable:
 
     @classmethod
     def of(cls, model: "TreeModel", rows: RowsToExplain, feature_names: Sequence[str] | None) -> "ExplainedTable":
-        """Make readable what the trees read."""
+        """Convert rows back to the values and names that users know."""
         numbers = to_dense(rows.numbers)
         ordered = np.ones(model.n_features_in_, dtype=np.bool_)
         ordered[list(model.schema_.categorical)] = False
@@ -399,7 +418,7 @@ def to_dense(table: Matrix) -> FloatArray:
 
 @contextmanager
 def _watches(verbose: int, n_rows: int, n_passes: int) -> Iterator[Iterator[Watch | None]]:
-    """Yield what each pass over the rows reports its progress to."""
+    """Yield the progress callback of each pass over the rows."""
     if not verbose:
         yield itertools.repeat(None)
         return

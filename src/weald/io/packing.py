@@ -5,7 +5,7 @@
 
 Numbers that can be computed from others are left out: links from the leaf marks, sizes and weights of splits from the
 leaves, the decrease in impurity from the weights of the classes. If the computation is not exact, the difference is
-stored (`streams.py`), so nothing is lost. docs/model-files.md lists the arrays.
+stored (`streams.py`), so nothing is lost. docs/deployment/model-files.md lists the arrays.
 """
 
 import dataclasses
@@ -96,7 +96,7 @@ def check_forest(forest: Forest) -> None:
     n_nodes = np.diff(forest.tree_start)
     require(_all_within(n_nodes, 1, 2**31 - 1), "A tree has too many nodes, or none.")
     deep = n_nodes.max() > 2 * MOST_DEPTH and int(forest.depth().max()) > MOST_DEPTH
-    require(not deep, f"A tree is deeper than {MOST_DEPTH}.")
+    require(not deep, f"A tree is deeper than {MOST_DEPTH} levels.")
     require(_all_within(forest.feature, -1, forest.n_features - 1), "A feature is out of range.")
     require(_all_within(forest.threshold, -np.inf, np.inf), "A threshold is NaN.")
     by_number = forest.flags & CATEGORICAL == 0

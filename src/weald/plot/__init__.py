@@ -8,6 +8,7 @@
     SurfaceDisplay      error for each setting of the stopping rules
     OutOfBagDisplay     out-of-bag error of a growing forest
     ImportanceDisplay   feature importance
+    DependenceDisplay   partial dependence, individual curves, accumulated local effects
     ShapBarDisplay      mean magnitude of SHAP values
     BeeswarmDisplay     SHAP values of many rows
     WaterfallDisplay    SHAP values of one row
@@ -28,6 +29,7 @@ except ModuleNotFoundError as error:
 from weald.plot.boundary import BoundaryDisplay
 from weald.plot.confusion import ConfusionDisplay
 from weald.plot.curves import ImpurityDisplay
+from weald.plot.dependence import DependenceDisplay
 from weald.plot.growth import OutOfBagDisplay
 from weald.plot.importance import ImportanceDisplay
 from weald.plot.partition import PartitionDisplay
@@ -42,6 +44,7 @@ __all__ = [
     "BeeswarmDisplay",
     "BoundaryDisplay",
     "ConfusionDisplay",
+    "DependenceDisplay",
     "ImportanceDisplay",
     "ImpurityDisplay",
     "OutOfBagDisplay",

@@ -12,12 +12,12 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from weald.forest.describe.markup import legible
+from weald.inspection.beeswarm import ranks_of, spread
 from weald.inspection.explanation import Explanation
 from weald.plot.axes import figure_of, new_axes
 from weald.plot.palette import FIRST, LINE, SCALE, SOFT, calm, class_colors, tint
 
 MOST = 20  # maximum number of features drawn by default
-N_BINS = 60  # of values, in each of which points are spread
 UNIT = "SHAP value: change of the prediction"
 
 Floats = npt.NDArray[np.float64]
@@ -228,36 +228,3 @@ def _name_rows(ax: Axes, names: list[str], n_features: int) -> None:
     if len(names) < n_features:
         note = f"{len(names)} of {n_features} features"
         ax.text(0.99, 0.02, note, transform=ax.transAxes, ha="right", fontsize=8, color=SOFT)
-
-
-def ranks_of(numbers: Floats) -> Floats:
-    """Return the rank of each value among its column, from 0 to 1, ties in the middle; NaN for missing values.
-
-    Examples
-    --------
-    >>> from weald.plot.shap import ranks_of
-    >>> ranks_of([1.0, 5.0, 5.0, 90.0]).tolist()
-    [0.0, 0.5, 0.5, 1.0]
-    """
-    values = np.asarray(numbers, dtype=np.float64)
-    known = ~np.isnan(values)
-    ordered = np.sort(values[known])
-    if len(ordered) < 2:
-        return np.where(known, 0.5, np.nan)
-    below, up_to = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))
-    ranks: Floats = np.where(known, (below + up_to - 1) / 2 / (len(ordered) - 1), np.nan)
-    return ranks
-
-
-def spread(values: Floats, reach: float) -> Floats:
-    """Return heights from -1 to 1 for points, so that points of similar value are side by side."""
-    if not reach > 0:
-        return np.zeros(len(values))
-    bins = np.floor((values - values.min()) / reach * N_BINS).astype(np.int64)
-    counts = np.bincount(bins)
-    order = np.argsort(bins, kind="stable")
-    place = np.empty(len(values), dtype=np.int64)
-    place[order] = np.arange(len(values)) - np.repeat(np.cumsum(counts) - counts, counts)
-    height = (place + 1) // 2 * np.where(place % 2, 1, -1)  # 0, 1, -1, 2, -2 ...
-    heights: Floats = height / max(4.0, counts.max() / 2)
-    return heights
