@@ -184,7 +184,8 @@ def test_parts_of_an_explanation():
 
 
 def test_an_explanation_becomes_one_of_shap():
-    shap = pytest.importorskip("shap")
+    shap, plt = pytest.importorskip("shap"), pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("agg")  # shap's plots measure texts
     model = fitted("categories")
     explanation = weald.explain(model, make_frame()[0])
     converted = explanation.to_shap()
@@ -194,6 +195,7 @@ def test_an_explanation_becomes_one_of_shap():
     shap.plots.beeswarm(converted[:, :, "yes"], show=False)
     shap.plots.waterfall(converted[3, :, "yes"], show=False)
     shap.plots.bar(converted[:, :, "no"], show=False)
+    plt.close("all")
 
 
 def test_progress_is_shown(capsys):
