@@ -683,7 +683,7 @@ class NativeEngine(LocalEngine):
         found = predictors.get(key)
         return predictors.setdefault(key, self._from_arrays(self.core.Predictor, forest)) if found is None else found
 
-    def _paths(self, forest: Forest) -> Any:
+    def _paths(self, forest: Forest) -> _core.PathForest:
         """Prepare the fractions of the splits, once."""
         paths, key = forms_of(forest).paths, self.core.simd
         found = paths.get(key)

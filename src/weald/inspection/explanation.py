@@ -6,7 +6,7 @@ Explanation    values, base values, data, names; parts of it, plots, and the sam
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -221,7 +221,7 @@ class Explanation:
             output_names=None if self.output_names is None else [str(name) for name in self.output_names],
         )
 
-    def require_row(self, row: Any) -> int:
+    def require_row(self, row: object) -> int:
         """Check the number of a row."""
         if not isinstance(row, int | np.integer) or not -len(self) <= row < len(self):
             raise DataError(
