@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostGroupRows = 128;                    // that walk together
 constexpr std::size_t kMostGroupBytes = std::size_t{1} << 26;  // of C and U on a path
-constexpr std::size_t kGroupsOfChunk = 16;  // of a task, if a tree counts for some of its rows only
+constexpr std::size_t kGroupsOfChunk = 16;                     // of a task, if a tree counts for some of its rows only
 constexpr std::size_t kMostChunkCells = std::size_t{1} << 21;  // of sparse rows that are converted to dense form
 
 DoubleVector read(const double* from) {
@@ -82,7 +82,7 @@ class GroupWalk {
             n_factors = std::max(n_factors, levels * kFactors * points);
             n_sums = std::max(n_sums, levels * kSums * points * n_rows);
             n_slots = std::max(n_slots, forest.features(t).size());
-            gains_.resize(std::max(gains_.size(), points * kDoubles));
+            gains_.resize(std::max(gains_.size(), 2 * points * kDoubles));
         }
         levels_.resize(n_levels);
         factors_.resize(n_factors);
@@ -245,23 +245,33 @@ class GroupWalk {
         const double* other_factor = factors(level, right ? kRightOther : kLeftOther);
         const DoubleVector fraction = all_lanes(right ? at.split.right : at.split.left);
         const LaneMask flip = LaneMask{} - static_cast<std::int64_t>(right);
-        for (std::size_t v = 0; v < n_vectors_; ++v) {
-            const LaneMask goes_there = read(left(level) + v * kDoubles) ^ flip;
-            LaneMask is_own = goes_there;
-            if constexpr (!kFirst) {
-                is_own &= read(above + v * kDoubles);
-            }
-            write(own(level) + v * kDoubles, is_own);
-            const double* product = sums(level, kProduct) + v * n_points_ * kDoubles;
-            double* extended = sums(level + 1, kProduct) + v * n_points_ * kDoubles;
-            for (std::size_t q = 0; q < n_points_; ++q) {
-                DoubleVector factor = goes_there ? all_lanes(own_factor[q]) : all_lanes(other_factor[q]);
+        const std::size_t n = n_points_;
+        const std::int64_t* goes_left = left(level);
+        std::int64_t* own_below = own(level);
+        const double* __restrict product = sums(level, kProduct);
+        double* __restrict extended = sums(level + 1, kProduct);
+        for_vectors([&]<std::size_t kWidth>(std::size_t v) {
+            LaneMask there[kWidth], is_own[kWidth];
+            for (std::size_t w = 0; w < kWidth; ++w) {
+                there[w] = read(goes_left + (v + w) * kDoubles) ^ flip;
+                is_own[w] = there[w];
                 if constexpr (!kFirst) {
-                    factor = read(above + v * kDoubles) ? factor : fraction;
+                    is_own[w] = read(above + (v + w) * kDoubles);
                 }
-                write(extended + q * kDoubles, read(product + q * kDoubles) * factor);
+                write(own_below + (v + w) * kDoubles, is_own[w] & there[w]);
             }
-        }
+            for (std::size_t q = 0; q < n; ++q) {
+                const DoubleVector of_own = all_lanes(own_factor[q]), of_other = all_lanes(other_factor[q]);
+                for (std::size_t w = 0; w < kWidth; ++w) {
+                    const std::size_t at_point = ((v + w) * n + q) * kDoubles;
+                    DoubleVector factor = there[w] ? of_own : of_other;
+                    if constexpr (!kFirst) {
+                        factor = is_own[w] ? factor : fraction;
+                    }
+                    write(extended + at_point, read(product + at_point) * factor);
+                }
+            }
+        });
         if constexpr (kPairs) {
             keep_slope(level, right);
         }
@@ -303,56 +313,79 @@ class GroupWalk {
         const std::int64_t* above = own_above(at);
         const double* factor = factors(level, kLeftOwn);
         const std::size_t n = n_points_;
-        const DoubleVector of_left_leaf = all_lanes(kLeftLeaf ? amounts_[at.node + 1] : 0);
-        const DoubleVector of_right_leaf = all_lanes(kRightLeaf ? amounts_[nodes_[at.node].right] : 0);
-        const DoubleVector left_fraction = all_lanes(at.split.left), right_fraction = all_lanes(at.split.right);
-        const DoubleVector scale_left = all_lanes(at.split.above * at.split.right);
-        const DoubleVector scale_right = all_lanes(-(at.split.above * at.split.left));
-        for (std::size_t v = 0; v < n_vectors_; ++v) {
-            const LaneMask goes_left = read(left(level) + v * kDoubles);
-            LaneMask is_own = LaneMask{} - 1;
-            if constexpr (!kFirst) {
-                is_own = read(above + v * kDoubles);
+        const double left_leaf = kLeftLeaf ? amounts_[at.node + 1] : 0;
+        const double right_leaf = kRightLeaf ? amounts_[nodes_[at.node].right] : 0;
+        const double scale_left = at.split.above * at.split.right, scale_right = -(at.split.above * at.split.left);
+        const std::int64_t* to_left = left(level);
+        const double* __restrict product = sums(level, kProduct);
+        const double* of_left = sums(level, kOfLeft);
+        const double* of_right = sums(level, kOfRight);
+        double* total = target(level);
+        for_vectors([&]<std::size_t kWidth>(std::size_t v) {
+            LaneMask goes_left[kWidth], is_own[kWidth];
+            DoubleVector integral[kWidth];
+            for (std::size_t w = 0; w < kWidth; ++w) {
+                goes_left[w] = read(to_left + (v + w) * kDoubles);
+                is_own[w] = kFirst ? LaneMask{} - 1 : read(above + (v + w) * kDoubles);
+                integral[w] = DoubleVector{};
             }
-            const double* product = sums(level, kProduct) + v * n * kDoubles;
-            const double* of_left = sums(level, kOfLeft) + v * n * kDoubles;
-            const double* of_right = sums(level, kOfRight) + v * n * kDoubles;
-            double* total = target(level) + v * n * kDoubles;
-            DoubleVector integral{};
             for (std::size_t q = 0; q < n; ++q) {
-                const DoubleVector a = kLeftLeaf ? of_left_leaf : read(of_left + q * kDoubles);
-                const DoubleVector b = kRightLeaf ? of_right_leaf : read(of_right + q * kDoubles);
-                DoubleVector c = read(product + q * kDoubles);
-                if constexpr (!kFirst) {
-                    c *= factor[kSquare * n + q];
+                const double left_own = factor[kLeftOwn * n + q], left_other = factor[kLeftOther * n + q];
+                const double right_own = factor[kRightOwn * n + q], right_other = factor[kRightOther * n + q];
+                const DoubleVector square = all_lanes(factor[kSquare * n + q]);
+                // Two leaves: one number for all rows that go to the same side.
+                const DoubleVector if_left = all_lanes(left_own * left_leaf + right_other * right_leaf);
+                const DoubleVector if_right = all_lanes(left_other * left_leaf + right_own * right_leaf);
+                for (std::size_t w = 0; w < kWidth; ++w) {
+                    const std::size_t at_point = ((v + w) * n + q) * kDoubles;
+                    const DoubleVector a = kLeftLeaf ? all_lanes(left_leaf) : read(of_left + at_point);
+                    const DoubleVector b = kRightLeaf ? all_lanes(right_leaf) : read(of_right + at_point);
+                    DoubleVector c = read(product + at_point);
+                    if constexpr (!kFirst) {
+                        c *= square;
+                    }
+                    const DoubleVector gain = c * (a - b);
+                    if constexpr (kPairs) {
+                        write(gains_.data() + (w * n + q) * kDoubles, gain);
+                    } else {
+                        integral[w] += gain;
+                    }
+                    DoubleVector sum;
+                    if constexpr (kLeftLeaf && kRightLeaf) {
+                        sum = goes_left[w] ? if_left : if_right;
+                    } else {
+                        const DoubleVector f = goes_left[w] ? all_lanes(left_own) : all_lanes(left_other);
+                        const DoubleVector g = goes_left[w] ? all_lanes(right_other) : all_lanes(right_own);
+                        sum = f * a + g * b;
+                    }
+                    if constexpr (!kFirst) {
+                        sum = is_own[w] ? sum : all_lanes(at.split.left) * a + all_lanes(at.split.right) * b;
+                    }
+                    write(total + at_point, sum);
                 }
-                const DoubleVector gain = c * (a - b);
+            }
+            for (std::size_t w = 0; w < kWidth; ++w) {
+                const DoubleVector scale = goes_left[w] ? all_lanes(scale_left) : all_lanes(scale_right);
                 if constexpr (kPairs) {
-                    write(gains_.data() + q * kDoubles, gain);
+                    add_pairs(level, v + w, gains_.data() + w * n * kDoubles, is_own[w], 0.5 * scale);
                 } else {
-                    integral += gain;
+                    const DoubleVector added = is_own[w] ? scale * integral[w] : DoubleVector{};
+                    double* value = values_.data() + at.split.slot * n_rows_ + (v + w) * kDoubles;
+                    write(value, read(value) + added);
                 }
-                DoubleVector f = goes_left ? all_lanes(factor[kLeftOwn * n + q]) : all_lanes(factor[kLeftOther * n + q]);
-                DoubleVector g =
-                    goes_left ? all_lanes(factor[kRightOther * n + q]) : all_lanes(factor[kRightOwn * n + q]);
-                if constexpr (!kFirst) {
-                    f = is_own ? f : left_fraction;
-                    g = is_own ? g : right_fraction;
-                }
-                write(total + q * kDoubles, f * a + g * b);
             }
-            DoubleVector scale = goes_left ? scale_left : scale_right;
-            if constexpr (kPairs) {
-                scale *= 0.5;
-                add_pairs(level, v, is_own, scale);
-            } else {
-                DoubleVector added = scale * integral;
-                if constexpr (!kFirst) {
-                    added = is_own ? added : DoubleVector{};
-                }
-                double* value = values_.data() + at.split.slot * n_rows_ + v * kDoubles;
-                write(value, read(value) + added);
-            }
+        });
+    }
+
+    // Calls use.operator()<n>(v) for n vectors of rows at a time, from the v-th on.
+    template <class Use>
+    void for_vectors(Use&& use) {
+        std::size_t v = 0;
+        for (; v + 2 <= n_vectors_; v += 2) {
+            use.template operator()<2>(v);
+        }
+        if (v < n_vectors_) {
+            use.template operator()<1>(v);
         }
     }
 
@@ -365,7 +398,8 @@ class GroupWalk {
     }
 
     // Adds the gains of a split, in one vector of rows, to its pairs with the features above.
-    void add_pairs(std::size_t level, std::size_t v, const LaneMask& is_own, const DoubleVector& half) {
+    void add_pairs(std::size_t level, std::size_t v, const double* gains, const LaneMask& is_own,
+                   const DoubleVector& half) {
         const std::size_t feature = features_[levels_[level].split.slot];
         for (std::size_t k = 0; k < level; ++k) {
             const std::size_t other = features_[levels_[k].split.slot];
@@ -377,7 +411,7 @@ class GroupWalk {
             DoubleVector integral{};
             for (std::size_t q = 0; q < n_points_; ++q) {
                 const DoubleVector s = other_is_own ? all_lanes(slope[q]) : all_lanes(-1.0 / rule_->rest[q]);
-                integral += read(gains_.data() + q * kDoubles) * s;
+                integral += read(gains + q * kDoubles) * s;
             }
             DoubleVector added = half * integral;
             added = is_own ? added : DoubleVector{};
@@ -404,13 +438,13 @@ class GroupWalk {
     std::size_t n_vectors_ = 0;
 
     std::vector<Level> levels_;
-    std::vector<double> factors_;      // levels x factors x points
-    LargeVector<double> sums_;         // levels x sums x vectors of rows x points x lanes
-    std::vector<std::int64_t> left_;   // levels x rows: whether a row goes left
-    std::vector<std::int64_t> own_;    // levels x rows: whether a row is on the way of the feature, on the visited side
-    std::vector<double> columns_;      // slots x rows
-    std::vector<double> values_;       // slots x rows
-    std::vector<double> gains_;        // points x lanes
+    std::vector<double> factors_;     // levels x factors x points
+    LargeVector<double> sums_;        // levels x sums x vectors of rows x points x lanes
+    std::vector<std::int64_t> left_;  // levels x rows: whether a row goes left
+    std::vector<std::int64_t> own_;   // levels x rows: whether a row is on the way of the feature, on the visited side
+    std::vector<double> columns_;     // slots x rows
+    std::vector<double> values_;      // slots x rows
+    std::vector<double> gains_;       // points x lanes
 };
 
 // How many rows walk together: whole vectors; fewer if paths are very long, or if there are few rows.
@@ -450,8 +484,8 @@ std::vector<double> walk_all(const PathForest& forest, const Matrix& x, const Sh
             }
             for (std::size_t first = 0; first < counted.size(); first += group) {
                 work.check();
-                walks[thread]->add(tree, rows, std::span(counted).subspan(first, std::min(group, counted.size() - first)),
-                         out.data());
+                walks[thread]->add(
+                    tree, rows, std::span(counted).subspan(first, std::min(group, counted.size() - first)), out.data());
             }
         }
     });
@@ -516,7 +550,7 @@ void PathForest::add_tree(std::size_t tree, std::span<const double> weight, std:
         split.slot = slot_of[feature];
         n_distinct += of_feature.empty();
         of_feature.push_back(path.size());
-        const std::uint32_t end = path.empty() ? static_cast<std::uint32_t>(nodes.size())
+        const std::uint32_t end = path.empty()                        ? static_cast<std::uint32_t>(nodes.size())
                                   : i < nodes[path.back().node].right ? nodes[path.back().node].right
                                                                       : path.back().end;
         path.push_back({i, end, split.above * split.left});

@@ -29,11 +29,11 @@ class PathForest {
     PathForest(const ForestView& forest, std::span<const double> weight);
 
     struct Split {
-        double left;          // fractions of the weight
+        double left;  // fractions of the weight
         double right;
-        double above;         // z: product of the fractions at the splits by the same feature above; 1 if there are none
-        std::int32_t depth;   // of the nearest split by the same feature above; -1: none
-        std::uint32_t slot;   // of the feature among those of the tree
+        double above;        // z: product of the fractions at the splits by the same feature above; 1 if there are none
+        std::int32_t depth;  // of the nearest split by the same feature above; -1: none
+        std::uint32_t slot;  // of the feature among those of the tree
     };
 
     const Predictor& predictor() const { return predictor_; }
@@ -54,7 +54,7 @@ class PathForest {
 
     Predictor predictor_;
     std::vector<Split> splits_;
-    std::vector<std::size_t> starts_;    // of the nodes of each tree, and the end
+    std::vector<std::size_t> starts_;      // of the nodes of each tree, and the end
     std::vector<std::uint32_t> features_;  // that each tree uses, in the order of their first nodes
     std::vector<std::size_t> feature_starts_;
     std::vector<std::uint32_t> n_distinct_;
@@ -70,9 +70,9 @@ struct QuadratureRule {
 };
 
 struct ShapTask {
-    std::vector<QuadratureRule> rules;         // by tree
-    std::span<const double> amounts;           // by node of all trees: the values of the leaves
-    std::span<const std::uint8_t> is_new;      // trees x rows: trees count for these rows only; empty: for all
+    std::vector<QuadratureRule> rules;     // by tree
+    std::span<const double> amounts;       // by node of all trees: the values of the leaves
+    std::span<const std::uint8_t> is_new;  // trees x rows: trees count for these rows only; empty: for all
 };
 
 std::vector<double> shap_values(const PathForest& forest, const Matrix& x, const ShapTask& task, Work& work);

@@ -109,6 +109,18 @@ def test_a_prediction_is_interrupted_and_the_next_one_is_right(ask):
     """)
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_explanation_is_interrupted_and_the_next_one_is_right(n_jobs):
+    run(f"""
+        model = weald.RandomForestRegressor(100, random_state=1, n_jobs={n_jobs}).fit(X, Y)
+        expected = model.shap_values(X[:5])
+        many = np.tile(X, (20, 1))
+        assert is_interrupted(lambda: model.shap_values(many))
+        assert is_interrupted(lambda: model.shap_values(many, interactions=True))
+        assert np.array_equal(model.shap_values(X[:5]), expected)
+    """)
+
+
 def test_dependence_is_interrupted():
     run("""
         model = weald.RandomForestRegressor(300, random_state=1).fit(X, Y)

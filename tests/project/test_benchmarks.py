@@ -157,6 +157,15 @@ def test_a_script_of_the_page_on_production_writes_its_block(script, options, ma
     assert f"<!-- {mark} -->\n" in (ROOT / "docs" / "deployment" / "production.md").read_text()
 
 
+def test_shap_values_are_measured(tmp_path, folder):
+    page = tmp_path / "page.md"
+    page.write_text("<!-- shap-values -->\n<!-- /shap-values -->\n")
+    printed = run("speed.shap_values", "--quick", "--write", page, folder=folder)
+    assert len(re.findall(r"\| weald \| 40 \| [\d.]+ s \| [\d.]+ s \|  \| \de-1\d \|$", printed, re.MULTILINE)) == 2
+    assert page.read_text() == f"<!-- shap-values -->\n{printed}<!-- /shap-values -->\n"
+    assert "<!-- shap-values -->\n" in (ROOT / "docs" / "guides" / "explaining-predictions.md").read_text()
+
+
 def test_predictions_of_files_are_measured(tmp_path, folder):
     page = tmp_path / "command-line.md"
     page.write_text("<!-- predict-files -->\n<!-- /predict-files -->\n")

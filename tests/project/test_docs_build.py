@@ -49,7 +49,7 @@ SEARCHES = {
     "categorical": "guides/input-data",
     "permutation importance": "guides/feature-importance",
     "prediction interval": "guides/prediction-intervals",
-    "SHAP": "deployment/export",
+    "SHAP": "guides/explaining-predictions",
     "FAQ": "start/faq",
     "cite": "background/bibliography",
     "ranger": "coming-from/r",

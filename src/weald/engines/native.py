@@ -418,15 +418,14 @@ class NativeEngine(LocalEngine):
     ) -> FloatArray:
         """Compute SHAP values, rows in parallel."""
         paths = self._paths(forest)
-        sizes = np.maximum((paths.n_distinct().astype(np.int64) + 1) // 2, 1)  # of rules, by tree
-        used, of_tree = np.unique(sizes, return_inverse=True)
-        rules = [make_rule(int(size)) for size in used]
+        sizes = np.maximum((paths.n_distinct() + 1) // 2, 1)  # of rules, by tree
+        used, rule_of_tree = np.unique(sizes, return_inverse=True)
+        rules = [make_rule(size) for size in used.tolist()]
         found: FloatArray = paths.shap(
             self._by_row(X),
             np.ascontiguousarray(task.amounts, dtype=np.float64),
-            (np.cumsum(used) - used)[of_tree],
-            sizes,
-            *(np.concatenate([getattr(rule, name) for rule in rules]) for name in ("points", "rest", "weights")),
+            [(rule.points, rule.rest, rule.weights) for rule in rules],
+            rule_of_tree.astype(np.uint32),
             None if task.is_new is None else np.ascontiguousarray(task.is_new).view(np.uint8),
             task.pairs,
             n_threads,
@@ -684,7 +683,7 @@ class NativeEngine(LocalEngine):
         found = predictors.get(key)
         return predictors.setdefault(key, self._from_arrays(self.core.Predictor, forest)) if found is None else found
 
-    def _paths(self, forest: Forest) -> Any:
+    def _paths(self, forest: Forest) -> _core.PathForest:
         """Prepare the fractions of the splits, once."""
         paths, key = forms_of(forest).paths, self.core.simd
         found = paths.get(key)

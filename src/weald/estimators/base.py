@@ -465,7 +465,8 @@ class TreeModel(BaseEstimator):
     def to_shap(self, *, X: TableLike = None, check: bool = True) -> "Export":
         """Export the model as the dictionary that `shap.TreeExplainer` takes.
 
-        Trees that split a feature by sets of categories are refused: shap supports thresholds only.
+        shap supports only thresholds. Sets of categories that have the first or the last codes become thresholds; trees
+        with other sets are refused. `weald.explain` supports them all.
 
         Parameters
         ----------

@@ -6,12 +6,13 @@ Explanation    values, base values, data, names; parts of it, plots, and the sam
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from weald.data.types import Array, BoolArray, FloatArray, IntArray, Label, Native
 from weald.errors import DataError, ExportError, ParameterError, shown
+from weald.inspection.displays import load_plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -114,7 +115,7 @@ class Explanation:
             raise ParameterError("This explanation has one output already. Use it as it is.")
         if name not in self.output_names:
             raise ParameterError(f"{shown(name)} is not an output. Give one of {self.output_names}.")
-        k = self.output_names.index(name)  # type: ignore[arg-type]  # it is in the list
+        k = self.output_names.index(name)
         pairs = None if self.interactions is None else self.interactions[..., k]
         return replace(
             self,
@@ -125,7 +126,7 @@ class Explanation:
         )
 
     def one_output(self) -> "Explanation":
-        """Return the explanation of the second of two classes, or this one if it has one output; else raise an error."""
+        """Return the explanation of the second of two classes, or this one if it has one output; refuse others."""
         if self.output_names is None:
             return self
         if len(self.output_names) == 2:
@@ -156,9 +157,8 @@ class Explanation:
         -------
         matplotlib axes
         """
-        from weald.plot import ShapBarDisplay
-
-        return ShapBarDisplay.from_explanation(self, most=most, ax=ax).ax_
+        drawn: Axes = load_plots().ShapBarDisplay.from_explanation(self, most=most, ax=ax).ax_
+        return drawn
 
     def beeswarm(self, ax: "Axes | None" = None, *, most: int = 20) -> "Axes":
         """Plot the values of all rows: a point for each row and feature, colored by the value of the feature.
@@ -174,9 +174,8 @@ class Explanation:
         -------
         matplotlib axes
         """
-        from weald.plot import BeeswarmDisplay
-
-        return BeeswarmDisplay.from_explanation(self, most=most, ax=ax).ax_
+        drawn: Axes = load_plots().BeeswarmDisplay.from_explanation(self, most=most, ax=ax).ax_
+        return drawn
 
     def waterfall(self, row: int = 0, ax: "Axes | None" = None, *, most: int = 12) -> "Axes":
         """Plot how the features lead from the base value to the prediction of one row.
@@ -194,9 +193,8 @@ class Explanation:
         -------
         matplotlib axes
         """
-        from weald.plot import WaterfallDisplay
-
-        return WaterfallDisplay.from_explanation(self, row, most=most, ax=ax).ax_
+        drawn: Axes = load_plots().WaterfallDisplay.from_explanation(self, row, most=most, ax=ax).ax_
+        return drawn
 
     # ------------------------------------------------------------------------------------------------------- shap
 
@@ -223,7 +221,7 @@ class Explanation:
             output_names=None if self.output_names is None else [str(name) for name in self.output_names],
         )
 
-    def require_row(self, row: Any) -> int:
+    def require_row(self, row: object) -> int:
         """Check the number of a row."""
         if not isinstance(row, int | np.integer) or not -len(self) <= row < len(self):
             raise DataError(

@@ -17,6 +17,7 @@ from weald.errors import ParameterError
 from weald.estimators.base import TreeModel
 from weald.estimators.features import features_of
 from weald.estimators.multi_output import forests_of
+from weald.inspection.displays import load_plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -171,10 +172,10 @@ class Importance:
         -------
         matplotlib axes
         """
-        from weald.plot import ImportanceDisplay
-
         error = None if self.is_local else self.std_error
-        return ImportanceDisplay(self.names, self.means(), error, self.unit).plot(ax=ax, most=most).ax_
+        display = load_plots().ImportanceDisplay(self.names, self.means(), error, self.unit)
+        drawn: Axes = display.plot(ax=ax, most=most).ax_
+        return drawn
 
 
 def _show_p(p: float) -> str:

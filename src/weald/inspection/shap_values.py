@@ -13,6 +13,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,8 +38,8 @@ from weald.estimators.out_of_bag import require_bags
 from weald.estimators.prediction import read_matrix, voting_of
 from weald.estimators.training_data import read_training_data
 from weald.forest.forest import Forest
-from weald.forest.shrinkage import shrink_forest
 from weald.forest.partial_dependence import leaf_shares
+from weald.forest.shrinkage import shrink_forest
 from weald.inspection.explanation import Explanation
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def explain(
     >>> explanation
     <explanation: 150 rows, 4 features, 3 outputs>
     >>> explanation.values.shape, explanation.base_values[0].round(2)
-    ((150, 4, 3), array([0.33, 0.33, 0.34]))
+    ((150, 4, 3), array([0.33, 0.34, 0.34]))
     """
     check_flags(interactions=interactions, out_of_bag=out_of_bag)
     data = TrainingArguments(X, y, sample_weight, groups, stratify)
@@ -182,13 +183,26 @@ def _read_out_of_bag(model: "TreeModel", data: TrainingArguments) -> RowsToExpla
     if data.y is None:
         raise ParameterError("out_of_bag=True explains the training rows, so it needs y. Give the y of the fit.")
     training = read_training_data(model, data)
-    kept, rows = training.reading.kept, read_matrix(model, data.X)
-    is_new = np.zeros((forests_of(model)[0].n_trees, rows.shape[0]), dtype=np.bool_)
+    kept, table = training.reading.kept, training.reading.table.in_memory()
+    n_rows = table.n_rows if kept is None else len(kept)
+    is_new = np.zeros((forests_of(model)[0].n_trees, n_rows), dtype=np.bool_)
     step = max(1, BATCH_BYTES // (4 * training.n_rows))
     for begin in range(0, len(is_new), step):
         trees = range(begin, min(len(is_new), begin + step))
         is_new[trees.start : trees.stop, slice(None) if kept is None else kept] = training.bags(trees) == 0
-    return RowsToExplain(rows, is_new)
+    return RowsToExplain(table.X if kept is None else _spread(table.X, kept), is_new)
+
+
+def _spread(X: Matrix, kept: BoolArray) -> Matrix:
+    """Add the rows of weight 0, which were left out of the fit and which no tree explains: without values."""
+    if sparse.issparse(X):
+        places = np.flatnonzero(kept)
+        chosen = sparse.csr_matrix((np.ones(len(places)), (places, np.arange(len(places)))), (len(kept), len(places)))
+        found: Matrix = sparse.csr_matrix(chosen @ X)
+        return found
+    whole: FloatArray = np.full((len(kept), X.shape[1]), np.nan)
+    whole[kept] = X
+    return whole
 
 
 def _refuse(model: "TreeModel", X: TableLike) -> None:
@@ -205,8 +219,8 @@ def refuse_kernels(model: "TreeModel") -> None:
     """Refuse trees that are not grown from the columns of X."""
     if model._features is not Features:  # noqa: SLF001  (the class attribute says which kind)
         raise ParameterError(
-            "The trees of a kernel forest split by the kernel values of prototypes, not by the columns of X, so columns "
-            "have no SHAP values. Use prototype importances: see its feature_importances_."
+            "The trees of a kernel forest split by the kernel values of prototypes, not by the columns of X, so its "
+            "columns have no SHAP values. Use prototype importances: see its feature_importances_."
         )
 
 
@@ -238,16 +252,20 @@ def _attribute(
     of_rows = np.tile(base.sum(axis=0), (rows.n_rows, 1)) if rows.is_new is None else rows.is_new.T @ base
     values = _sum_over_trees(model, answers, rows, watches, pairs=False)
     pairs = _sum_over_trees(model, answers, rows, watches, pairs=True) if interactions else None
-    with np.errstate(over="ignore"):
-        for array in (values, of_rows, pairs):
-            if array is not None:
-                array /= scale.reshape(-1, *[1] * (array.ndim - 1))
+    for sums in (values, of_rows) if pairs is None else (values, of_rows, pairs):
+        _divide(sums, scale)
     if np.isinf(values).any():
         raise DataError("SHAP values exceed the range of doubles. Scale the target down before the fit: y / 2**64.")
     if pairs is not None:
         diagonal = np.arange(values.shape[1])
         pairs[:, diagonal, diagonal] = values - pairs.sum(axis=2)
     return Attribution(values, of_rows, pairs)
+
+
+def _divide(sums: FloatArray, scale: FloatArray) -> None:
+    """Divide each row by its scale, in place."""
+    with np.errstate(over="ignore"):
+        sums /= scale.reshape(-1, *[1] * (sums.ndim - 1))
 
 
 def _sum_over_trees(
@@ -299,9 +317,7 @@ class LeafAnswers:
         return np.column_stack(columns)
 
     def _column(self, output: int) -> FloatArray:
-        column = self.of_nodes[:, [output]]
-        dense: FloatArray = column.toarray() if sparse.issparse(column) else column
-        return dense[:, 0]
+        return to_dense(self.of_nodes[:, [output]])[:, 0]
 
 
 def leaf_probabilities(forest: Forest, voting: str) -> "sparse.csc_array":
@@ -343,7 +359,7 @@ class ExplainedTable:
     @classmethod
     def of(cls, model: "TreeModel", rows: RowsToExplain, feature_names: Sequence[str] | None) -> "ExplainedTable":
         """Convert rows back to the values and names that users know."""
-        numbers = rows.numbers.toarray() if sparse.issparse(rows.numbers) else np.asarray(rows.numbers)
+        numbers = to_dense(rows.numbers)
         ordered = np.ones(model.n_features_in_, dtype=np.bool_)
         ordered[list(model.schema_.categorical)] = False
         return cls(numbers, _with_labels(numbers, model.schema_), _names(model, feature_names), ordered)
@@ -391,6 +407,12 @@ def _names(model: "TreeModel", given: Sequence[str] | None) -> list[str]:
     return [f"x{f}" for f in range(n_features)] if names is None else [str(name) for name in names]
 
 
+def to_dense(table: Matrix) -> FloatArray:
+    """Convert a table, which may be sparse, to an array; one that is an array already is not copied."""
+    dense: FloatArray = table.toarray() if hasattr(table, "toarray") else np.asarray(table)
+    return dense
+
+
 # -------------------------------------------------------------------------------------------------------- progress
 
 
@@ -402,7 +424,12 @@ def _watches(verbose: int, n_rows: int, n_passes: int) -> Iterator[Iterator[Watc
         return
     watch = RowProgress(n_rows)
     try:
-        yield ((lambda share, done=done: watch((done + share) / n_passes)) for done in range(n_passes))
+        yield (partial(_report, watch, done, n_passes) for done in range(n_passes))
         watch(1.0)
     finally:
         watch.stop()
+
+
+def _report(watch: RowProgress, done: int, n_passes: int, share: float) -> None:
+    """Report the progress of one of several passes."""
+    watch((done + share) / n_passes)

@@ -15,8 +15,8 @@
     ConfusionDisplay    confusion matrix
     ProximityDisplay    a map of rows by proximity
 
-`Display.from_estimator(...)` computes and draws, `from_explanation(...)` draws the result of `weald.explain`; `plot(ax=...)` draws again. The axes and the figure are `ax_` and
-`figure_`.
+`Display.from_estimator(...)` computes and draws, `from_explanation(...)` draws the result of `weald.explain`, and
+`plot(ax=...)` draws again. The axes and the figure are `ax_` and `figure_`.
 """
 
 try:

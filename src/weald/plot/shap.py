@@ -196,7 +196,7 @@ class BeeswarmDisplay:
             for of_group, color in ((np.isnan(ranks), tint(SOFT, 0.5)), (~np.isnan(ranks), None)):
                 self.ax_.scatter(
                     values[of_group], heights[of_group], s=size, linewidths=0, zorder=3, rasterized=known.sum() > 2000,
-                    color=color if color else SCALE(0.12 + 0.88 * ranks[of_group]),
+                    color=color or SCALE(0.12 + 0.88 * ranks[of_group]),
                 )  # fmt: skip
         _name_rows(self.ax_, [self.names[f] for f in shown], len(self.names))
         self.ax_.set_xlabel(UNIT)

@@ -47,7 +47,7 @@ class WaterfallDisplay:
     >>> forest = weald.RandomForestRegressor(20, random_state=0).fit(X, y)
     >>> display = weald.plot.WaterfallDisplay.from_explanation(weald.explain(forest, X), row=3, most=4)
     >>> [label.get_text() for label in display.ax_.get_yticklabels()][0]
-    '7 other features'
+    '6 other features'
     """
 
     def __init__(self, labels: Sequence[str], values: Floats, base: float) -> None:

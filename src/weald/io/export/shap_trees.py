@@ -48,7 +48,7 @@ def _cut_sets(model: "TreeModel", forest: Forest) -> tuple[FloatArray, BoolArray
     categories has. Other sets are refused.
     """
     threshold, is_swapped = forest.threshold.copy(), np.zeros(forest.n_nodes, dtype=np.bool_)
-    for node in np.flatnonzero(forest.flags & CATEGORICAL):
+    for node in np.flatnonzero(forest.flags & CATEGORICAL).tolist():
         categories = model.schema_.categories[forest.feature[node]]
         n_codes = 0 if categories is None else len(categories.labels)
         of_set = np.isin(np.arange(n_codes), forest.category_set(node))
