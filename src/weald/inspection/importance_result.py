@@ -16,6 +16,7 @@ from weald.data.types import FloatArray, IntArray
 from weald.errors import ParameterError
 from weald.estimators.base import TreeModel
 from weald.estimators.features import features_of
+from weald.estimators.multi_output import forests_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

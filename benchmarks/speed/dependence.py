@@ -1,6 +1,6 @@
 """Seconds of partial dependence: weald's one pass over all features, and scikit-learn's brute force on the same model.
 
-    python benchmarks/dependence.py [--rows 10000] [--features 50] [--trees 100] [--points 100] [--repeats 3] [--write]
+    python -m benchmarks.speed.dependence [--rows 10000] [--features 50] [--trees 100] [--points 100] [--repeats 3] [--write]
 
 Forests are grown on `rows` rows of `features` normal features. weald computes all features, at `points` quantiles of
 each and at every threshold; scikit-learn's `partial_dependence(method="brute")` predicts all rows once for each point,
@@ -9,8 +9,9 @@ between weald's runs, and the time of all is the mean of these times their numbe
 same points.
 """
 
-import measure
 import numpy as np
+
+from benchmarks import measure
 
 
 def make(n_rows, n_features, task):
@@ -45,7 +46,7 @@ def measure_task(task, n_rows, n_features, n_trees, n_points, n_jobs, repeats, m
 
 
 def main():
-    parser = measure.options(__doc__, measure.ROOT / "docs" / "partial-dependence.md")
+    parser = measure.options(__doc__, measure.ROOT / "docs" / "guides" / "partial-dependence.md")
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--features", type=int, default=50)
     parser.add_argument("--trees", type=int, default=100)
