@@ -1,6 +1,6 @@
 """Seconds of partial dependence: weald's one pass over all features, and scikit-learn's brute force on the same model.
 
-    python -m benchmarks.speed.dependence [--rows 10000] [--features 50] [--trees 100] [--points 100] [--repeats 3] [--write]
+    python -m benchmarks.speed.dependence [--rows 10000] [--features 50] [--trees 100] [--repeats 3] [--write]
 
 Forests are grown on `rows` rows of `features` normal features. weald computes all features, at `points` quantiles of
 each and at every threshold; scikit-learn's `partial_dependence(method="brute")` predicts all rows once for each point,
@@ -22,8 +22,9 @@ def make(n_rows, n_features, task):
 
 
 def measure_task(task, n_rows, n_features, n_trees, n_points, n_jobs, repeats, measured):
-    import weald
     from sklearn.inspection import partial_dependence
+
+    import weald
 
     X, y = make(n_rows, n_features, task)
     forest = measure.make_forest("weald", task, n_estimators=n_trees, random_state=0, n_jobs=n_jobs).fit(X, y)
@@ -64,10 +65,8 @@ def main():
         measure.say(task, found)
         points, thresholds, ale, brute, away = found
         name = "regression" if task == "values" else "two classes"
-        lines.append(
-            [name, f"{points:.2f} s", f"{thresholds:.2f} s", f"{ale:.2f} s", f"{brute:,.0f} s", f"{brute / points:,.0f}"]
-            + [f"{away:.0e}"]
-        )
+        seconds = [f"{points:.2f} s", f"{thresholds:.2f} s", f"{ale:.2f} s", f"{brute:,.0f} s"]
+        lines.append([name, *seconds, f"{brute / points:,.0f}", f"{away:.0e}"])
     header = [
         f"{given.rows:,} rows, {given.features} features, {given.trees} trees",
         f"weald, {given.points} points",
@@ -79,8 +78,8 @@ def main():
     ]
     text = measure.markdown(header, lines)
     text += (
-        f"\n\n{measure.best_of(given)}; scikit-learn was measured on {min(given.measured, given.features)} features, and "
-        f"the time multiplied. {measure.describe_machine('weald', 'scikit-learn')}."
+        f"\n\n{measure.best_of(given)}; scikit-learn was measured on {min(given.measured, given.features)} features, "
+        f"and the time multiplied. {measure.describe_machine('weald', 'scikit-learn')}."
     )
     measure.publish(given, "dependence", text)
 

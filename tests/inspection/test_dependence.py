@@ -1,6 +1,7 @@
 """Partial dependence, individual conditional expectations, accumulated local effects and Friedman's H."""
 
 import copy
+import itertools
 
 import numpy as np
 import pandas as pd
@@ -175,7 +176,7 @@ def test_local_effects_are_sums_of_mean_differences_inside_bins():
     column = X["a"].to_numpy()
     edges = np.unique(np.quantile(column[~np.isnan(column)], np.linspace(0, 1, 11), method="inverted_cdf"))
     effects = [0.0]
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in itertools.pairwise(edges):
         inside = X[((column > low) | (low == edges[0])) & (column >= low) & (column <= high)]
         effects.append((model.predict(inside.assign(a=high)) - model.predict(inside.assign(a=low))).mean())
     found = curve.at(edges)
@@ -187,9 +188,7 @@ def test_individual_curves_are_predictions():
     model, X = fit("frame of classes")
     curve = weald.dependence(model, X, ["color"], kind="individual")["color"]
     assert curve.individual.shape == (N, 4, 2)
-    np.testing.assert_array_equal(
-        curve.individual[:, 1], model.predict_proba(with_value(X, 2, curve.labels()[1]))
-    )
+    np.testing.assert_array_equal(curve.individual[:, 1], model.predict_proba(with_value(X, 2, curve.labels()[1])))
     partial = weald.dependence(model, X, ["color"])[0]
     np.testing.assert_allclose(curve.average, partial.average, atol=1e-12)
     np.testing.assert_allclose(curve.missing, partial.missing, atol=1e-12)

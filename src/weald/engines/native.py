@@ -17,7 +17,16 @@ from weald.data.task import Task
 from weald.data.types import Array, FloatArray, IntArray
 from weald.engines.derived_forms import forms_of
 from weald.engines.free_features import DependenceSums, FreeFeatures, LocalBins
-from weald.engines.interface import Block, Codes, LeafMembership, LocalEngine, OutOfBagVotes, PermutationTask, ShapTask, Watch
+from weald.engines.interface import (
+    Block,
+    Codes,
+    LeafMembership,
+    LocalEngine,
+    OutOfBagVotes,
+    PermutationTask,
+    ShapTask,
+    Watch,
+)
 from weald.engines.params import Growth
 from weald.engines.quadrature import make_rule
 from weald.engines.reference import kernels

@@ -65,9 +65,7 @@ def read_row(model: "TreeModel", x: Any) -> Matrix:
     try:
         is_row = np.ndim(x) < 2
     except ValueError as error:  # lists of different lengths
-        raise DataError(
-            f"x cannot be read as a row: {error}. Give a value for each feature, as in X[0]."
-        ) from error
+        raise DataError(f"x cannot be read as a row: {error}. Give a value for each feature, as in X[0].") from error
     if is_row:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "X does not have valid feature names")  # they are given by place
@@ -75,8 +73,7 @@ def read_row(model: "TreeModel", x: Any) -> Matrix:
     rows = read_matrix(model, x)
     if rows.shape[0] != 1:
         raise DataError(f"x has {rows.shape[0]} rows, but one row is explained at a time. Give one, as in X[0].")
-    dense: Matrix = rows.toarray() if sparse.issparse(rows) else rows
-    return dense
+    return rows.toarray() if hasattr(rows, "toarray") else rows
 
 
 def voting_of(model: "TreeModel") -> str:

@@ -42,9 +42,7 @@ class Dependence:
     half: list[tuple[float, float]] | None = None  # of categories: the interval that contains 80 % of the rows
 
 
-def section(
-    model: TreeModel, rows: Matrix, weight: ColumnLike, order: IntArray, names: tuple[str, ...]
-) -> Section:
+def section(model: TreeModel, rows: Matrix, weight: ColumnLike, order: IntArray, names: tuple[str, ...]) -> Section:
     """Draw the dependence on the most important features, all on one scale."""
     asked = depend(model, rows, weight, order, names)
     on_scale = [values for one in asked for s in one.series for values in (s.y, *(s.band or ()))]
@@ -75,9 +73,7 @@ def depend(
     groups = tuple((f,) for f in chosen)
     means = partial_curves(Request(model, whole, names, groups, None))
     bands = individual_curves(Request(model, some, names, groups, {f: _band_points(whole.column(f)) for f in chosen}))
-    return [
-        _describe(model, mean, band, whole.column(f)) for f, mean, band in zip(chosen, means, bands, strict=True)
-    ]
+    return [_describe(model, mean, band, whole.column(f)) for f, mean, band in zip(chosen, means, bands, strict=True)]
 
 
 def _band_points(column: FloatArray) -> FloatArray:
@@ -92,8 +88,8 @@ def _describe(model: TreeModel, mean: Curve, band: Curve, column: FloatArray) ->
     if axis.labels is not None:
         return _describe_categories(classes, mean, band)
     known = column[np.isfinite(column)]
-    ends = np.quantile(known, [0.01, 0.99])
-    values = np.unique(np.append(np.linspace(*ends, N_VALUES), ends)) if ends[0] < ends[1] else np.unique(known)
+    low, high = (float(np.quantile(known, level)) for level in (0.01, 0.99))
+    values = np.linspace(low, high, N_VALUES) if low < high else np.unique(known)
     rug = np.unique(np.quantile(known, np.linspace(0.1, 0.9, 9))).clip(values[0], values[-1]).tolist()
     found = mean.values[axis.find(values)]
     dots = len(np.unique(known)) < 3
