@@ -8,7 +8,7 @@ FOLDER holds parquet files: the last column is `target`, with two classes; text 
 the number of features per node, and grow to the same depth (DEPTHS) with leaves of at least `--leaf` rows. weald, YDF
 and ranger count draws, and a bag has 63 % of the rows, so their limit is increased accordingly. ranger before 0.15 has
 no minimum leaf size; instead, nodes smaller than two such leaves are not split. It also stops if no drawn feature has a
-gain. weald is also measured with a `category_penalty`, and with a penalty and three times the trees. The time of a fit
+gain. weald is also measured with three times the trees, and with `category_penalty=0`. The time of a fit
 starts with the data frame and includes encoders, but not the transfer to another program (R, Java). A fit that takes
 more than a minute is stopped, and that library is not measured with deeper trees. ranger before 0.17 does not accept
 missing values: they are replaced by the median or by a separate category. Libraries that are not installed are skipped:
@@ -41,8 +41,7 @@ SEED = 0
 DEPTHS = {"adult": (13, None), "flights_late": (20, None)}  # None: no limit
 TREES = {"adult": 50, "flights_late": 20}
 MOST_SECONDS = 60
-PENALTY = 1.5
-MORE_TREES = "weald, penalty, 3 × trees"
+MORE_TREES = "weald, 3 × trees"
 
 
 def read(folder, name, n_rows=None):
@@ -82,7 +81,7 @@ def clock(work):
         signal.alarm(0)
 
 
-def weald(X, y, X_test, given, penalty=0.0):
+def weald(X, y, X_test, given, penalty="auto"):
     import weald
 
     limits = {"max_depth": given["depth"], "min_samples_leaf": drawn(given["leaf"])}
@@ -90,8 +89,8 @@ def weald(X, y, X_test, given, penalty=0.0):
     return clock(lambda: model.fit(X, y)), model.predict_proba(X_test)[:, 1]
 
 
-def weald_with_penalty(X, y, X_test, given):
-    return weald(X, y, X_test, given, penalty=PENALTY)
+def weald_without_penalty(X, y, X_test, given):
+    return weald(X, y, X_test, given, penalty=0)
 
 
 def drawn(n_rows):
@@ -216,8 +215,8 @@ def plain_types(X):
 
 LIBRARIES = {
     "weald": (weald, "weald"),
-    "weald, penalty": (weald_with_penalty, "weald"),
-    MORE_TREES: (weald_with_penalty, "weald"),
+    MORE_TREES: (weald, "weald"),
+    "weald, no penalty": (weald_without_penalty, "weald"),
     "scikit-learn, ordinal": (sklearn_ordinal, "scikit-learn"),
     "scikit-learn, one-hot": (sklearn_one_hot, "scikit-learn"),
     "LightGBM rf": (lightgbm, "lightgbm"),
@@ -353,7 +352,7 @@ def main():
         return
     if arguments.quick:
         arguments.trees, arguments.repeats, arguments.rows = 3, 1, 2000
-    machine = measure.describe_machine("weald", "scikit-learn", "lightgbm", "ydf", "h2o")
+    machine = measure.describe_machine("weald", "scikit-learn", "lightgbm", "ydf", "ranger")
     size = (5000, 10, 3, 1) if arguments.quick else (100_000, 20, 20, 3)
     as_is, numbers = measure.afresh(as_it_is_and_as_numbers, *size)
     speed = (
@@ -367,7 +366,7 @@ def main():
     table = compare(arguments)
     caption = (
         f"{measure.CORES} cores, leaves of at least {arguments.leaf} rows, which are {drawn(arguments.leaf)} draws for "
-        f"weald, YDF and ranger. weald: `category_penalty=0`; penalty: `category_penalty={PENALTY}`. {machine}."
+        f"weald, YDF and ranger. No penalty: `category_penalty=0`. {machine}."
     )
     measure.publish(arguments, "peers", f"{table}\n\n{caption}")
     if arguments.write == PAGE:

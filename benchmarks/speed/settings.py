@@ -44,7 +44,7 @@ def measure_case(case, libraries, given):
     ]
     given.parameters = case.parameters
     given.trees = 3 if given.quick else None
-    task, (_, *shape), best = table.measure_in_turns(case.name, able, given)
+    task, (_, *shape), best = table.measure_in_turns(case.name, able, given, table.Kept.begin(None, "", given.jobs))
     return task, [case.title, *shape], best
 
 
@@ -66,7 +66,7 @@ def main():
     parser.add_argument("--cases", default=",".join(CASES), help="names with commas")
     parser.add_argument("--libraries", default=",".join(measure.installed(boosters=True)), help="names with commas")
     given = parser.parse_args()
-    given.limit = None
+    given.limit = given.runs = None
     given.rows = 200 if given.quick else None
     given.repeats = 1 if given.quick else given.repeats
     libraries = given.libraries.split(",")
@@ -74,7 +74,7 @@ def main():
     text = TEXT.format(
         repeats=measure.best_of(given).lower(),
         jobs=given.jobs,
-        speed=table.show_speed(found, libraries),
+        speed=table.show_speed(found, libraries, given.limit),
         errors=table.show_errors(found, libraries),
         machine=measure.describe_machine(*(measure.LIBRARIES[library][0] for library in libraries)),
     )

@@ -49,6 +49,8 @@ CASES = {
     "frame of classes": (weald.RandomForestClassifier(8, random_state=1), FRAME, MIXED > 1),
     "many categories": (weald.RandomForestRegressor(8, random_state=1), MANY, TARGET),
     "extra trees": (weald.ExtraTreesRegressor(8, random_state=1), FRAME, MIXED),
+    "shrunk values": (weald.ExtraTreesRegressor(8, random_state=1, shrinkage=5.0), FRAME, MIXED),
+    "shrunk probabilities": (weald.RandomForestClassifier(8, random_state=1, shrinkage=5.0), NUMBERS, THREE),
     "order": (weald.RandomForestRegressor(8, monotonic_cst=[1, 0, 0, 0], random_state=1), NUMBERS, TARGET),
     "tree": (weald.DecisionTreeClassifier(random_state=1), NUMBERS, THREE),
     "several targets": (weald.RandomForestRegressor(8, random_state=1), NUMBERS, NUMBERS[:, :2] + 1),

@@ -33,6 +33,7 @@ from weald.engines.reference import kernels
 from weald.errors import DataError, FormatError
 from weald.forest.forest import Forest, Origin
 from weald.forest.pruning import prune_forest
+from weald.forest.shrinkage import shrink_forest
 
 PACKED_SIZES = ("small", "large")  # of nodes
 FEW_ROWS = 4  # that are predicted one by one, by nodes that are exact for all
@@ -690,8 +691,8 @@ class NativeEngine(LocalEngine):
         return paths.setdefault(key, self._from_arrays(self.core.PathForest, forest)) if found is None else found
 
     def _from_arrays(self, make: Callable[..., Any], forest: Forest, *more: Any) -> Any:
-        """Let the core read the arrays of a forest. Those of a mapped file are checked on access."""
-        return make(forest.n_features, forest.n_classes, forest.arrays(), *more)
+        """Let the core read the arrays of a forest, shrunk if it is. Those of a mapped file are checked on access."""
+        return make(forest.n_features, forest.n_classes, shrink_forest(forest).arrays(), *more)
 
 
 def own_codes(codes: Codes) -> _core.Codes:
@@ -743,7 +744,7 @@ def _arrays_of(sharing: LeafMembership) -> tuple[Any, ...]:
 
 
 def _weighed(sharing: LeafMembership, target: FloatArray) -> tuple[Any, ...]:
-    """Hand over who is in which leaf with which share, and the targets of members."""
+    """Return the members of leaves, their shares and their targets as arrays for the core."""
     return (*_arrays_of(sharing)[:-1], np.ascontiguousarray(target, dtype=np.float64))
 
 

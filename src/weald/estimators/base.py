@@ -29,6 +29,7 @@ from weald.estimators.features import Features, features_of
 from weald.estimators.fit import fit
 from weald.estimators.multi_output import forests_of
 from weald.estimators.prediction import mark_paths, voting_of
+from weald.estimators.stopping_rules import COMPACTED
 from weald.forest.compaction import compact_forest
 from weald.forest.forest import Forest
 from weald.forest.impurity_decrease import mean_decrease
@@ -46,6 +47,7 @@ class TreeModel(BaseEstimator):
 
     engine: str
     ccp_alpha: float
+    shrinkage: float | str
     n_jobs: int | None
     random_state: object
     verbose: int
@@ -186,12 +188,17 @@ class TreeModel(BaseEstimator):
         True
         """
         check_is_fitted(self, "forest_")
+        if self.shrinkage_:
+            raise ParameterError(
+                f"A model with shrinkage={self.shrinkage_:g} cannot be compacted: what a leaf predicts depends on all "
+                "splits above it. Fit with shrinkage=0.0."
+            )
         smaller = copy.copy(self)
         smaller.forest_ = compact_forest(self.forest_)
         for name in ("tree_", "leaf_targets_"):  # of the larger one
             smaller.__dict__.pop(name, None)
         if smaller.forest_.n_nodes < self.forest_.n_nodes:
-            smaller.altered_by_ = "compact() removed splits"
+            smaller.altered_by_ = COMPACTED
         return smaller
 
     def of_target(self, number: int) -> Self:
@@ -538,6 +545,12 @@ class TreeModel(BaseEstimator):
         from weald.reports import report  # it asks models, which stand below it
 
         return report(self, X, y, **given)
+
+    @property
+    def shrinkage_(self) -> float:
+        """Lambda of hierarchical shrinkage; 0 if predictions are not shrunk."""
+        check_is_fitted(self)
+        return forests_of(self)[0].shrinkage
 
     @property
     def feature_importances_(self) -> FloatArray:

@@ -92,7 +92,7 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         -------
         self
         """
-        if sparse.issparse(y):  # scikit-learn's forests raise another class of error than its trees
+        if sparse.issparse(y):  # scikit-learn's forests and trees raise different errors
             raise DataError("sparse multilabel-indicator for y is not supported. Use y.toarray() to make it dense.")
         features, kept = features_of(self), Checkpoint.read(checkpoint, every, self)
         if kept is not None:
@@ -309,6 +309,7 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         max_leaf_nodes: int | None = None,
         ccp_alpha: float | None = None,
         n_estimators: int | None = None,
+        shrinkage: float | None = None,
         **others: object,
     ) -> Self:
         """Make the forest that a fit with tighter stopping rules would have grown, without the training data.
@@ -321,6 +322,8 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         max_depth, min_samples_split, min_impurity_decrease, max_leaf_nodes, ccp_alpha, n_estimators : optional
             As in the constructor. None leaves the parameter as it is. Parameters can only become stricter, and
             `n_estimators` smaller.
+        shrinkage : float, optional
+            As in the constructor: any value from 0, since trees keep their means.
         **others
             No other parameter can be truncated: an error says why.
 
@@ -350,6 +353,7 @@ class RandomForest(CallbackSupportMixin, TreeModel):
                 "max_leaf_nodes": max_leaf_nodes,
                 "ccp_alpha": ccp_alpha,
                 "n_estimators": n_estimators,
+                "shrinkage": shrinkage,
                 **others,
             },
         )

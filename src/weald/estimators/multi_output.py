@@ -64,6 +64,8 @@ def refuse(given: Mapping[str, Any]) -> None:
             raise ParameterError(f"{why} Set {name}={needed!r}, or fit a model for each target.")
     if given.get("n_estimators") == "auto":
         raise ParameterError("n_estimators='auto' does not support several targets. Give a number of trees.")
+    if given.get("shrinkage") == "oob":
+        raise ParameterError("shrinkage='oob' does not support several targets. Give a number.")
     if isinstance(given.get("bootstrap"), str) or isinstance(given.get("max_samples"), Mapping):
         raise ParameterError(
             "bootstrap or max_samples draws from each class separately, but with several targets a row has several "
@@ -117,7 +119,7 @@ def listed(classes: Any) -> list[Any]:
 
 
 def score_classes(truth: Array, said: Array, weight: Any) -> float:
-    """Fraction of the rows, by weight, with every target right."""
+    """Return the weighted fraction of rows whose targets are all predicted correctly."""
     return float(np.average((truth == said).all(axis=1), weights=weight))
 
 

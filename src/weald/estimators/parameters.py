@@ -153,7 +153,7 @@ class GrowthParams(TypedDict, total=False):
 
 
 class ColumnParams(TypedDict, total=False):
-    """What is known of single columns of X."""
+    """Parameters about single columns of X."""
 
     monotonic_cst: Annotated[
         ByFeature,
@@ -204,8 +204,16 @@ class ColumnParams(TypedDict, total=False):
     ]
 
 
+SHRINKAGE = (
+    "Hierarchical shrinkage: lambda. The larger it is, the more the predictions of leaves are pulled toward those of "
+    "the nodes above them, mostly those of small nodes. 0.0: leaves predict their means."
+)
+
+
 class TreeParams(GrowthParams, ColumnParams, total=False):
     """A single tree."""
+
+    shrinkage: Annotated[float, Doc("float", 0.0, SHRINKAGE)]
 
     splitter: Annotated[
         str,
@@ -219,7 +227,7 @@ class TreeParams(GrowthParams, ColumnParams, total=False):
 
 
 class TargetParams(TypedDict, total=False):
-    """What regressors add."""
+    """Parameters of regressors only."""
 
     keep_targets: Annotated[
         bool,
@@ -259,7 +267,7 @@ N_ESTIMATORS = Doc(
 
 
 class BagParams(TypedDict, total=False):
-    """What many trees add."""
+    """Parameters of many trees."""
 
     max_estimators: Annotated[int, Doc("int", 1000, 'Maximum number of trees with `n_estimators="auto"`.')]
     bootstrap: Annotated[
@@ -295,7 +303,7 @@ class BagParams(TypedDict, total=False):
 
 
 class BagClassifierParams(TypedDict, total=False):
-    """What many classification trees add."""
+    """Parameters of many classification trees."""
 
     class_weight: Annotated[
         object,
@@ -330,6 +338,15 @@ class BagClassifierParams(TypedDict, total=False):
 class ForestParams(BagParams, GrowthParams, ColumnParams, total=False):
     """A forest."""
 
+    shrinkage: Annotated[
+        float | str,
+        Doc(
+            'float or "oob"',
+            0.0,
+            f'{SHRINKAGE} "oob": 0, 0.1, 1, 10, 25, 50, 100 or 500, whichever has the lowest out-of-bag error.',
+        ),
+    ]
+
 
 class ForestRegressorParams(ForestParams, TargetParams, total=False):
     """A regression forest."""
@@ -340,7 +357,7 @@ class ForestClassifierParams(ForestParams, BagClassifierParams, total=False):
 
 
 class Attribute(NamedTuple):
-    """An attribute of fitted estimators, and of which."""
+    """An attribute of fitted estimators, and the estimators that have it."""
 
     name: str
     kinds: str
@@ -369,6 +386,7 @@ ATTRIBUTES = (
         "The trees as immutable arrays. `forest_.fingerprint()` is equal for equal trees.",
     ),
     Attribute("growth_", "weald.engines.params.Growth", "The parameters as plain numbers."),
+    Attribute("shrinkage_", "float", 'Lambda of hierarchical shrinkage: `shrinkage`, or the value that "oob" chose.'),
     Attribute("tree_", "weald.estimators.tree_view.Tree", "The nodes, with scikit-learn's names.", None, False),
     Attribute(
         "estimators_",

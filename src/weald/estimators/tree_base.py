@@ -593,6 +593,7 @@ class SingleTree(TreeModel):
         min_impurity_decrease: float | None = None,
         max_leaf_nodes: int | None = None,
         ccp_alpha: float | None = None,
+        shrinkage: float | None = None,
         **others: object,
     ) -> Self:
         """Make the tree that a fit with tighter stopping rules would have grown, without the training data.
@@ -601,6 +602,8 @@ class SingleTree(TreeModel):
         ----------
         max_depth, min_samples_split, min_impurity_decrease, max_leaf_nodes, ccp_alpha : optional
             As in the constructor. None leaves the parameter as it is. Parameters can only become stricter.
+        shrinkage : float, optional
+            As in the constructor: any value from 0, since the tree keeps its means.
         **others
             No other parameter can be truncated: an error says why.
 
@@ -626,6 +629,7 @@ class SingleTree(TreeModel):
                 "min_impurity_decrease": min_impurity_decrease,
                 "max_leaf_nodes": max_leaf_nodes,
                 "ccp_alpha": ccp_alpha,
+                "shrinkage": shrinkage,
                 **others,
             },
         )

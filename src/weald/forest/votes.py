@@ -12,6 +12,7 @@ import numpy as np
 from weald.data.task import Task
 from weald.data.types import FloatArray, IntArray
 from weald.forest.forest import Forest
+from weald.forest.shrinkage import find_classes, predict_nodes
 
 # Sums the predictions of trees, scaled down by 2^room, for each row; also returns the number of trees that predict it.
 AddUp = Callable[[Forest, int], tuple[FloatArray, int | IntArray]]
@@ -50,10 +51,8 @@ def node_values(forest: Forest, voting: str) -> FloatArray:
     one vote, for its most common class.
     """
     if forest.task is Task.REGRESSION:
-        return forest.value[:, None] / forest.vote_total
-    votes = forest.probabilities()
-    if voting == "hard":
-        votes = np.eye(forest.n_classes)[votes.argmax(axis=1)]
+        return predict_nodes(forest) / forest.vote_total
+    votes = np.eye(forest.n_classes)[find_classes(forest)] if voting == "hard" else predict_nodes(forest)
     weight = forest.tree_weight if len(forest.tree_weight) else np.ones(forest.n_trees)
     weight = np.where(forest.has_vote(), weight, 0.0) / forest.vote_total
     of_node: FloatArray = votes * np.repeat(weight, np.diff(forest.tree_start))[:, None]

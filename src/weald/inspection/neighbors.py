@@ -149,6 +149,12 @@ class Neighbors:
             `predict_proba(X)`. A row that is in every bag has no out-of-bag weights: all are 0.
         """
         check_k(k, none=True)
+        forest = self.training.forest
+        if forest.shrinkage:
+            raise ParameterError(
+                f"With shrinkage={forest.shrinkage:g} a prediction is no mean over the rows that share its leaves: the "
+                "rows of the nodes above count, too. Give a model without: model.truncate(shrinkage=0.0)."
+            )
         leaves = self._out_of_bag_leaves() if X is None else find_leaves(self.training.model, X)
         return self._weigh(leaves, k, by_row=X is None)
 

@@ -37,6 +37,7 @@ from weald.estimators.out_of_bag import require_bags
 from weald.estimators.prediction import read_matrix, voting_of
 from weald.estimators.training_data import read_training_data
 from weald.forest.forest import Forest
+from weald.forest.shrinkage import shrink_forest
 from weald.forest.partial_dependence import leaf_shares
 from weald.inspection.explanation import Explanation
 
@@ -165,7 +166,7 @@ def _asked(explanation: Explanation, *, interactions: bool) -> FloatArray:
 
 
 def _read(model: "TreeModel", data: TrainingArguments) -> RowsToExplain:
-    """Read rows, all of which all trees explain."""
+    """Read rows; every tree explains each of them."""
     _refuse(model, data.X)
     training_only = {name: getattr(data, name) for name in ("y", "sample_weight", "groups", "stratify")}
     given = [name for name, value in training_only.items() if value is not None]
@@ -195,7 +196,9 @@ def _refuse(model: "TreeModel", X: TableLike) -> None:
     check_is_fitted(model)
     refuse_kernels(model)
     if is_dask_collection(X):
-        raise DataTypeError("X is a Dask collection. Explain a part of it that fits into memory: X.head(), for example.")
+        raise DataTypeError(
+            "X is a Dask collection. Explain a part of it that fits into memory: X.head(), for example."
+        )
 
 
 def refuse_kernels(model: "TreeModel") -> None:
@@ -227,7 +230,7 @@ def _attribute(
     model: "TreeModel", rows: RowsToExplain, watches: Iterator[Watch | None], *, interactions: bool
 ) -> Attribution:
     """Explain one target."""
-    answers = LeafAnswers.of(model.forest_, voting_of(model))
+    answers = LeafAnswers.of(shrink_forest(model.forest_), voting_of(model))
     weight = answers.tree_weight
     total = np.full(rows.n_rows, weight.sum()) if rows.is_new is None else weight @ rows.is_new
     scale = np.where(total > 0, total, np.nan) / answers.unit
@@ -339,7 +342,7 @@ class ExplainedTable:
 
     @classmethod
     def of(cls, model: "TreeModel", rows: RowsToExplain, feature_names: Sequence[str] | None) -> "ExplainedTable":
-        """Make readable what the trees read."""
+        """Convert rows back to the values and names that users know."""
         numbers = rows.numbers.toarray() if sparse.issparse(rows.numbers) else np.asarray(rows.numbers)
         ordered = np.ones(model.n_features_in_, dtype=np.bool_)
         ordered[list(model.schema_.categorical)] = False
@@ -393,7 +396,7 @@ def _names(model: "TreeModel", given: Sequence[str] | None) -> list[str]:
 
 @contextmanager
 def _watches(verbose: int, n_rows: int, n_passes: int) -> Iterator[Iterator[Watch | None]]:
-    """Yield what each pass over the rows reports its progress to."""
+    """Yield the progress callback of each pass over the rows."""
     if not verbose:
         yield itertools.repeat(None)
         return

@@ -29,6 +29,7 @@ from weald.engines.quadrature import make_rule
 from weald.engines.reference import definition, dependence, kernels, permutation, shap
 from weald.engines.reference import multi_output as several
 from weald.engines.reference import proximity as share
+from weald.engines.reference.shrinkage import shrink_tree
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest, Origin
 from weald.forest.pruning import prune_forest
 
@@ -445,9 +446,10 @@ def _flags(tree: definition.FlatTree, node: int) -> int:
 
 
 def _flat_trees(forest: Forest) -> list[definition.FlatTree]:
-    """Read trees back from the arrays."""
+    """Read trees back from the arrays, with leaves that predict shrunk values if the forest is shrunk."""
     trees = []
     leaf_index = forest.leaf_index()
+    weight = forest.in_user_weights(forest.weight)
     for begin, end in zip(forest.tree_start[:-1], forest.tree_start[1:], strict=True):
         nodes = slice(begin, end)
         tree = definition.FlatTree(
@@ -465,6 +467,8 @@ def _flat_trees(forest: Forest) -> list[definition.FlatTree]:
                 for k, w in zip(forest.leaf_class[entries].tolist(), forest.leaf_weight[entries].tolist(), strict=True):
                     classes[k] = w
                 tree.classes.append(classes)
+        if forest.shrinkage:
+            tree = shrink_tree(tree, weight[nodes].tolist(), forest.shrinkage, forest.n_classes)
         trees.append(tree)
     return trees
 

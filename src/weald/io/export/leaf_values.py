@@ -19,6 +19,7 @@ from weald.errors import ExportError
 from weald.estimators.features import features_of
 from weald.estimators.prediction import voting_of
 from weald.forest.forest import Forest
+from weald.forest.shrinkage import shrink_forest
 
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
@@ -52,7 +53,7 @@ class LeafValues:
 
 def answers_of(model: "TreeModel") -> LeafValues:
     """Compute the leaf values of a fitted model."""
-    forest = model.forest_.voters()
+    forest = shrink_forest(model.forest_.voters())
     if forest.task is Task.REGRESSION:
         return _numbers(forest)
     if len(forest.value):

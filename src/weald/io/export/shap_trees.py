@@ -11,6 +11,7 @@ from weald.data.task import Task
 from weald.data.types import Array, BoolArray, FloatArray, IntArray, TableLike
 from weald.errors import ExportError
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
+from weald.forest.shrinkage import find_classes, predict_nodes
 from weald.io.export.leaf_values import refuse_overflow, require_exportable, votes_are_hard
 from weald.io.export.packages import require
 from weald.io.export.parity import Export, Parity, answer, compare, compared_values, not_compared, rows_to_compare
@@ -65,11 +66,11 @@ def _cut_sets(model: "TreeModel", forest: Forest) -> tuple[FloatArray, BoolArray
 
 def _values(model: "TreeModel", forest: Forest) -> FloatArray:
     """Return the value of each node (nodes x classes, or nodes x 1), divided by the number of trees."""
+    says = predict_nodes(forest)
     if forest.task is Task.REGRESSION:
-        return forest.value[:, np.newaxis] / forest.n_trees
-    says = forest.probabilities()
+        return says / forest.n_trees
     if votes_are_hard(model):
-        says = np.eye(forest.n_classes)[says.argmax(axis=1)]
+        says = np.eye(forest.n_classes)[find_classes(forest)]
     weight = forest.tree_weight if len(forest.tree_weight) else np.ones(forest.n_trees)
     return says * np.repeat(weight / forest.vote_total, np.diff(forest.tree_start))[:, np.newaxis]
 
