@@ -23,13 +23,14 @@ namespace {
 using DependenceArrays = std::tuple<NumpyVector<double>, NumpyVector<double>, NumpyVector<double>>;
 
 DependenceArrays bind_sum_dependence(std::uint32_t n_features, std::uint32_t n_classes, const nb::dict& arrays,
-                         const Predictor& predictor, const Vector<double>& values, const AnyTable& x,
-                         const std::optional<Vector<std::int64_t>>& weight, const Vector<std::int32_t>& first,
-                         const Vector<std::int32_t>& second, const Vector<std::uint32_t>& n_points,
-                         const Vector<std::uint8_t>& has_categories, const Vector<std::int32_t>& place,
-                         const std::optional<Vector<std::uint16_t>>& bin_of_row,
-                         const std::optional<Vector<std::uint16_t>>& bin_of_step, std::size_t n_threads,
-                         const nb::object& watch) {
+                                     const Predictor& predictor, const Vector<double>& values, const AnyTable& x,
+                                     const std::optional<Vector<std::int64_t>>& weight,
+                                     const Vector<std::int32_t>& first, const Vector<std::int32_t>& second,
+                                     const Vector<std::uint32_t>& n_points, const Vector<std::uint8_t>& has_categories,
+                                     const Vector<std::int32_t>& place,
+                                     const std::optional<Vector<std::uint16_t>>& bin_of_row,
+                                     const std::optional<Vector<std::uint16_t>>& bin_of_step, std::size_t n_threads,
+                                     const nb::object& watch) {
     const KeptForest forest(n_features, n_classes, arrays);
     require(predictor.n_trees() == forest.view().n_trees() && predictor.n_features() == n_features,
             "forest and predictor differ");

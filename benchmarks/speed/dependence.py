@@ -1,7 +1,6 @@
 """Seconds of partial dependence: weald's one pass over all features, and scikit-learn's brute force on the same model.
 
-    python -m benchmarks.speed.dependence [--rows 10000] [--features 50] [--trees 100] [--points 100]
-        [--repeats 3] [--write]
+    python -m benchmarks.speed.dependence [--rows 10000] [--features 50] [--trees 100] [--repeats 3] [--write]
 
 Forests are grown on `rows` rows of `features` normal features. weald computes all features, at `points` quantiles of
 each and at every threshold; scikit-learn's `partial_dependence(method="brute")` predicts all rows once for each point,
@@ -48,7 +47,7 @@ def measure_task(task, n_rows, n_features, n_trees, n_points, n_jobs, repeats, m
 
 
 def main():
-    parser = measure.options(__doc__, measure.ROOT / "docs" / "partial-dependence.md")
+    parser = measure.options(__doc__, measure.ROOT / "docs" / "guides" / "partial-dependence.md")
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--features", type=int, default=50)
     parser.add_argument("--trees", type=int, default=100)
@@ -66,17 +65,8 @@ def main():
         measure.say(task, found)
         points, thresholds, ale, brute, away = found
         name = "regression" if task == "values" else "two classes"
-        lines.append(
-            [
-                name,
-                f"{points:.2f} s",
-                f"{thresholds:.2f} s",
-                f"{ale:.2f} s",
-                f"{brute:,.0f} s",
-                f"{brute / points:,.0f}",
-            ]
-            + [f"{away:.0e}"]
-        )
+        seconds = [f"{points:.2f} s", f"{thresholds:.2f} s", f"{ale:.2f} s", f"{brute:,.0f} s"]
+        lines.append([name, *seconds, f"{brute / points:,.0f}", f"{away:.0e}"])
     header = [
         f"{given.rows:,} rows, {given.features} features, {given.trees} trees",
         f"weald, {given.points} points",

@@ -28,10 +28,10 @@ struct Axis {
 // What a leaf adds to a group.
 struct Record {
     std::uint32_t group;
-    std::uint32_t node;      // in the forest
-    std::int64_t at_begin;   // weight of the rows
-    std::int64_t at_end;     // the same, unless steps have bins
-    std::int64_t own;        // weight of the rows whose own leaf it is
+    std::uint32_t node;     // in the forest
+    std::int64_t at_begin;  // weight of the rows
+    std::int64_t at_end;    // the same, unless steps have bins
+    std::int64_t own;       // weight of the rows whose own leaf it is
     Axis axes[2];
 };
 
@@ -291,9 +291,8 @@ class FreeWalk {
         const double* column = problem_.columns.column(feature_of(node));
         if ((problem_.forest.flags[first_node_ + node] & kCategorical) != 0) {
             const std::uint32_t left = node + 1;
-            return partition_by(rows, [&](RowNumber row) {
-                return problem_.predictor.child<true>(at, node, column[row]) == left;
-            });
+            return partition_by(
+                rows, [&](RowNumber row) { return problem_.predictor.child<true>(at, node, column[row]) == left; });
         }
         const double threshold = at.threshold;
         const bool missing_left = at.missing_left != 0;
@@ -501,9 +500,9 @@ void check(const ForestView& forest, std::span<const double> values, const Matri
         const std::int32_t second = groups.second[g];
         require(is_feature(groups.first[g]) && (second == -1 || (is_feature(second) && second != groups.first[g])),
                 "a group does not have one or two features");
-        require(bins.is_empty() ||
-                    (second == -1 && groups.has_categories[static_cast<std::size_t>(groups.first[g])] == 0),
-                "only single numbers have local effects");
+        require(
+            bins.is_empty() || (second == -1 && groups.has_categories[static_cast<std::size_t>(groups.first[g])] == 0),
+            "only single numbers have local effects");
     }
     if (!bins.is_empty()) {
         std::size_t n_points = 0;

@@ -236,6 +236,18 @@ def test_contributions_add_up_to_the_prediction(place, capsys):
     assert "rows 0 to 149" in capsys.readouterr().err
 
 
+def test_a_row_is_explained_in_words_and_as_json(place, capsys):
+    folder, forest, features, frame, _ = place
+    facts = ask(capsys, "explain", folder / "m.weald", folder / "t.csv", "--row", 70)
+    found = forest.explain_row(features[70:71], features, frame["y"])
+    assert facts["changes"] == found.to_dict()["changes"]
+    assert [n["row"] for n in facts["neighbors"]] == [n.row for n in found.neighbors]
+    assert run(["explain", str(folder / "m.weald"), str(folder / "t.csv"), "--row", "70"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("row 70: predicted ")
+    assert "Training rows that determine the prediction:" in said
+
+
 def test_a_report_on_a_model_file(place, tmp_path, capsys):
     folder, forest, *_ = place
     page = tmp_path / "page.html"

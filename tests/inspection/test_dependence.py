@@ -1,6 +1,7 @@
 """Partial dependence, individual conditional expectations, accumulated local effects and Friedman's H."""
 
 import copy
+import itertools
 
 import numpy as np
 import pandas as pd
@@ -177,7 +178,7 @@ def test_local_effects_are_sums_of_mean_differences_inside_bins():
     column = X["a"].to_numpy()
     edges = np.unique(np.quantile(column[~np.isnan(column)], np.linspace(0, 1, 11), method="inverted_cdf"))
     effects = [0.0]
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in itertools.pairwise(edges):
         inside = X[((column > low) | (low == edges[0])) & (column >= low) & (column <= high)]
         effects.append((model.predict(inside.assign(a=high)) - model.predict(inside.assign(a=low))).mean())
     found = curve.at(edges)

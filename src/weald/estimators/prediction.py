@@ -73,8 +73,7 @@ def read_row(model: "TreeModel", x: Any) -> Matrix:
     rows = read_matrix(model, x)
     if rows.shape[0] != 1:
         raise DataError(f"x has {rows.shape[0]} rows, but one row is explained at a time. Give one, as in X[0].")
-    dense: Matrix = rows.toarray() if sparse.issparse(rows) else rows
-    return dense
+    return rows.toarray() if hasattr(rows, "toarray") else rows
 
 
 def voting_of(model: "TreeModel") -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from weald.data.arguments import is_list
 from weald.data.result_frame import as_frame
 from weald.data.schema import Schema
 from weald.data.table import read_columns
@@ -104,12 +105,12 @@ class Curve:
         if len({len(of_axis) for of_axis in places}) > 1:
             raise DataError("Both features need the same number of values.")
         found = self._shaped(self.values[tuple(places)])
-        return found[0] if all(np.ndim(v) == 0 for v in values) else found  # type: ignore[arg-type,call-overload,no-any-return]
+        return found if any(is_list(v) for v in values) else np.asarray(found[0])
 
     def labels(self, axis: int = 0) -> list[Any]:
         """Return the points of an axis as labels of categories, or numbers."""
         one = self.axes[axis]
-        return one.points.tolist() if one.labels is None else one.labels.tolist()
+        return list(one.points.tolist() if one.labels is None else one.labels.tolist())
 
     def span(self) -> float:
         """Return the largest minus the smallest value, of the output where it is largest.
@@ -195,10 +196,9 @@ class Dependence(Sequence[Curve]):
 
 def read_values(schema: Schema, feature: int, values: ColumnLike) -> FloatArray:
     """Read values of a feature as numbers: those of categories are codes, dates are days."""
-    column = np.empty((np.size(values) if np.ndim(values) else 1, 1), dtype=object)  # type: ignore[arg-type]
-    given = list(values) if np.ndim(values) else [values]  # type: ignore[arg-type,call-overload]
-    for row, value in enumerate(given):
-        column[row, 0] = value
+    given: list[Label] = list(values) if is_list(values) else [values]  # type: ignore[call-overload]
+    column = np.empty((len(given), 1), dtype=np.object_)
+    column[:, 0] = given
     categories = schema.categories[feature]
     if categories is not None:
         unknown = [v for v in given if v == v and v is not None and v not in categories.labels.tolist()]

@@ -12,6 +12,7 @@ exact axis are all thresholds of the forest, and infinity; each stands for the v
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -155,7 +156,7 @@ def thresholds_of(forest: Forest) -> list[FloatArray]:
     numeric = _numeric_splits(forest)
     order = numeric[np.argsort(forest.feature[numeric], kind="stable")]
     starts = np.searchsorted(forest.feature[order], np.arange(forest.n_features + 1))
-    return [np.unique(forest.threshold[order[a:b]]) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    return [np.unique(forest.threshold[order[a:b]]) for a, b in pairwise(starts)]
 
 
 def free_features(forest: Forest, axes: Sequence[Axis], groups: Sequence[tuple[int, ...]]) -> FreeFeatures:
@@ -167,7 +168,7 @@ def free_features(forest: Forest, axes: Sequence[Axis], groups: Sequence[tuple[i
     numeric = _numeric_splits(forest)
     order = numeric[np.argsort(forest.feature[numeric], kind="stable")]
     starts = np.searchsorted(forest.feature[order], np.arange(forest.n_features + 1))
-    for feature, (begin, end) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
+    for feature, (begin, end) in enumerate(pairwise(starts)):
         nodes = order[begin:end]
         place[nodes] = np.searchsorted(points[feature], forest.threshold[nodes], side="right")
     has_categories = np.zeros(forest.n_features, dtype=np.bool_)
@@ -183,7 +184,7 @@ def _numeric_splits(forest: Forest) -> IntArray:
 def read_points(points: object) -> int | str | None:
     """Check the argument `points` where it does not give values."""
     if points is None or points == "thresholds":
-        return points  # type: ignore[return-value]
+        return points
     if isinstance(points, int | np.integer) and not isinstance(points, bool) and 1 <= points <= 100_000:
         return int(points)
     raise ParameterError(

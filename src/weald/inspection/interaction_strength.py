@@ -78,8 +78,9 @@ class HStatistic:
         words = [f"{one} and {other}" for one, other in self.pairs]
         width = max([len("features"), *map(len, words)])
         lines = [f"Friedman's H, {self.n_rows:,} rows", f"{'features':<{width}}  {'H squared':>9}  {'strength':>9}"]
-        for i in self.order()[:SHOWN]:
-            lines.append(f"{words[i]:<{width}}  {self.values[i]:>9.4f}  {self.strengths[i]:>9.3g}")
+        lines += [
+            f"{words[i]:<{width}}  {self.values[i]:>9.4f}  {self.strengths[i]:>9.3g}" for i in self.order()[:SHOWN]
+        ]
         if len(words) > SHOWN:
             lines.append(f"... and {len(words) - SHOWN} more")
         return "\n".join(lines)

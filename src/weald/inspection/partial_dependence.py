@@ -20,13 +20,13 @@ from weald.data import arguments
 from weald.data.schema import Schema
 from weald.data.table import read_weight
 from weald.data.task import Task
-from weald.data.types import Array, ColumnLike, FloatArray, IntArray, Label, TableLike
+from weald.data.types import ColumnLike, FloatArray, IntArray, Label, Native, TableLike
 from weald.engines.choose import open_engine
 from weald.engines.free_features import NO_BIN, DependenceSums, FreeFeatures, LocalBins
 from weald.engines.interface import Engine
 from weald.engines.table_source import TableSource
 from weald.engines.threads import count_threads
-from weald.errors import DataError, DataTypeError, ParameterError, shown
+from weald.errors import DataTypeError, ParameterError, shown
 from weald.estimators.base import TreeModel
 from weald.estimators.features import RowBlocks, features_of
 from weald.estimators.multi_output import forests_of, is_multi_output, listed
@@ -96,9 +96,9 @@ def dependence(
     >>> found = weald.dependence(forest, iris.data)
     >>> curve = found["petal width (cm)"]
     >>> curve.at([0.2, 1.3, 2.2]).round(2)
-    array([[0.43, 0.38, 0.19],
-           [0.24, 0.52, 0.25],
-           [0.24, 0.23, 0.53]])
+    array([[0.57, 0.29, 0.14],
+           [0.18, 0.6 , 0.22],
+           [0.16, 0.24, 0.6 ]])
     """
     request = _read(model, X, features, kind, points, sample_weight, names)
     compute = {"partial": partial_curves, "individual": individual_curves, "ale": local_curves}[kind]
@@ -112,7 +112,7 @@ def dependence(
 class Rows:
     """Rows of a table, in blocks, and their weights as integers."""
 
-    blocks: tuple[Array, ...]
+    blocks: tuple[Native, ...]  # arrays, or sparse tables by row
     weight: IntArray | None  # None: 1 each
 
     @property
@@ -131,7 +131,7 @@ class Rows:
         dense = [part.toarray() if sparse.issparse(part) else part for part in parts]
         return np.concatenate(dense)[:, 0].astype(np.float64)
 
-    def cut(self) -> Iterator[tuple[Array, IntArray | None, slice]]:
+    def cut(self) -> Iterator[tuple[Native, IntArray | None, slice]]:
         """Divide the rows into blocks that engines take, with their weights and positions."""
         first = 0
         for block in self.blocks:
@@ -209,7 +209,7 @@ def read_table(model: TreeModel, X: TableLike, sample_weight: ColumnLike, caller
     return rows_of(blocks, sample_weight)
 
 
-def rows_of(blocks: Sequence[Array], sample_weight: ColumnLike) -> Rows:
+def rows_of(blocks: Sequence[Native], sample_weight: ColumnLike) -> Rows:
     """Give rows that have been read their weights."""
     n_rows = sum(block.shape[0] for block in blocks)
     by_row = tuple(block.tocsr() if sparse.issparse(block) else block for block in blocks)
@@ -448,7 +448,7 @@ def _predict_with(request: Request, feature: int, value: float) -> FloatArray:
     return np.concatenate(parts)
 
 
-def _dense(block: Array) -> FloatArray:
+def _dense(block: Native) -> FloatArray:
     dense: FloatArray = (block.toarray() if sparse.issparse(block) else block).astype(np.float64)  # a copy
     return dense
 

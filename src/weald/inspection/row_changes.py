@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from weald.data.table import Matrix
 from weald.data.task import Task
@@ -62,17 +61,16 @@ class Aim:
         if self.move is None:
             now = int(self.predicted.argmax())
             others = np.delete(values, now, axis=1)
-            may: BoolArray = (others >= values[:, [now]] - margin).any(axis=1)
-            return may
-        return np.abs(values[:, 0] - self.predicted[0]) >= self.move - margin
+            return np.asarray((others >= values[:, [now]] - margin).any(axis=1), dtype=np.bool_)
+        away = np.abs(values[:, 0] - self.predicted[0])
+        return np.asarray(away >= self.move - margin, dtype=np.bool_)
 
     def is_met(self, values: FloatArray) -> BoolArray:
         """Mark the predictions that reach the goal."""
         if self.move is None:
-            met: BoolArray = values.argmax(axis=1) != self.predicted.argmax()
-            return met
+            return np.asarray(values.argmax(axis=1) != self.predicted.argmax(), dtype=np.bool_)
         away = np.abs(values[:, 0] - self.predicted[0])
-        return (away >= self.move) & (away > 0)
+        return np.asarray((away >= self.move) & (away > 0), dtype=np.bool_)
 
     def words(self) -> str:
         """Describe the aim."""
@@ -92,9 +90,8 @@ def list_changes(
     """Find the smallest change of each feature, and describe what it achieves."""
     aim = Aim.of(model, predicted, move)
     features = np.unique(model.forest_.feature[model.forest_.feature >= 0]).tolist()
-    single = row.tocsr() if sparse.issparse(row) else row
     groups = tuple((feature,) for feature in features)
-    request = Request(model, Rows((single,), None), tuple(names.features), groups, None)
+    request = Request(model, Rows((row,), None), tuple(names.features), groups, None)
     thresholds = thresholds_of(model.forest_)
     axes = {f: request.column(f).thresholds(thresholds[f]) for f in features}
     found = []
@@ -192,9 +189,7 @@ class _Search:
 
     def _predict(self, places: IntArray, here: int) -> FloatArray:
         """Predict the row with new values (places x outputs)."""
-        block = self.request.rows.blocks[0]
-        one = (block.toarray() if sparse.issparse(block) else block).astype(np.float64)
-        rows = np.repeat(one, len(places), axis=0)
+        rows = np.repeat(self.request.rows.blocks[0].astype(np.float64), len(places), axis=0)
         rows[:, self.feature] = self._values(places, here)
         sums = sum_votes(self.model, self.model.forest_, rows) / self.model.forest_.vote_total
         return sums.reshape(len(places), -1)

@@ -228,7 +228,8 @@ def _lines_of(curve: Curve, k: int) -> FloatArray:
     """Return the individual curves to draw: those of evenly spaced rows."""
     assert curve.individual is not None  # noqa: S101  (for the type checker: the caller has asked)
     lines = curve.individual if curve.outputs is None else curve.individual[..., k]
-    return lines[np.linspace(0, len(lines) - 1, min(len(lines), MOST_LINES)).astype(int)]
+    some: FloatArray = lines[np.linspace(0, len(lines) - 1, min(len(lines), MOST_LINES)).astype(int)]
+    return some
 
 
 def _line(axis: Axis, values: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -256,9 +257,9 @@ def _name_axis(ax: Axes, axis: Axis, side: str) -> None:
     """Label an axis with the feature, and dates as dates."""
     which = ax.xaxis if side == "x" else ax.yaxis
     if axis.time == DATES:
-        locator = AutoDateLocator(maxticks=MOST_TICKS)
+        locator = AutoDateLocator(maxticks=MOST_TICKS)  # type: ignore[no-untyped-call]
         which.set_major_locator(locator)
-        which.set_major_formatter(ConciseDateFormatter(locator))
+        which.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
     elif side == "x" and axis.labels is None:
         which.set_major_locator(MaxNLocator(MOST_TICKS - 1))
     which.set_label_text(legible(axis.name) + (" (days)" if axis.time not in (None, DATES) else ""), parse_math=False)
@@ -307,7 +308,7 @@ def _draw_map(ax: Axes, curve: Curve, k: int) -> None:
     mesh = ax.pcolormesh(x, y, values[np.ix_(across, up)].T, cmap=SCALE, rasterized=True)
     bar = figure_of(ax).colorbar(mesh, ax=ax)
     bar.set_label(_words(curve, [k]), color=INK)
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)
     for axis, side in ((one, "x"), (other, "y")):
         _name_axis(ax, axis, side)
         if axis.labels is not None:

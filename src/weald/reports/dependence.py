@@ -88,8 +88,8 @@ def _describe(model: TreeModel, mean: Curve, band: Curve, column: FloatArray) ->
     if axis.labels is not None:
         return _describe_categories(classes, mean, band)
     known = column[np.isfinite(column)]
-    ends = np.quantile(known, [0.01, 0.99])
-    values = np.unique(np.append(np.linspace(*ends, N_VALUES), ends)) if ends[0] < ends[1] else np.unique(known)
+    low, high = (float(np.quantile(known, level)) for level in (0.01, 0.99))
+    values = np.linspace(low, high, N_VALUES) if low < high else np.unique(known)
     rug = np.unique(np.quantile(known, np.linspace(0.1, 0.9, 9))).clip(values[0], values[-1]).tolist()
     found = mean.values[axis.find(values)]
     dots = len(np.unique(known)) < 3

@@ -123,7 +123,7 @@ def _explain(model: TreeModel, predictions: Predictions, worst: IntArray, source
     parts = [subhead("The worst rows explained")]
     for i, at in enumerate(worst[:N_EXPLAINED].tolist()):
         row, seen = reasons.rows[i : i + 1], None if reasons.seen is None else reasons.seen[:, i]
-        trees = model if seen is None else take_trees(model, np.flatnonzero(~seen).tolist())  # type: ignore[type-var]
+        trees = model if seen is None else take_trees(model, np.flatnonzero(~seen).tolist())
         neighbors = () if near is None else list_neighbors(model, row, near, seen)
         text = explain_matrix_row(trees, row, table_of_rows, neighbors).text()
         number_of = int(predictions.row[at])

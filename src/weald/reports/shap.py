@@ -53,8 +53,8 @@ def section(model: TreeModel, rows: Matrix) -> Section:
     swarm = _beeswarm(one, order, f"SHAP values of {words}")
     n_some = len(some)
     lead = (
-        f"How much each feature moved the prediction of a row away from the mean, for {n_some:,} rows: base value + SHAP "
-        "values = prediction. The values describe the forest, not causes."
+        f"How much each feature moved the prediction of a row away from the mean, for {n_some:,} rows: base value + "
+        "SHAP values = prediction. The values describe the forest, not causes."
     )
     several = ", averaged over the classes" if magnitudes.ndim > 1 and magnitudes.shape[1] > 2 else ""
     pictures = figures(

@@ -107,8 +107,8 @@ def report(
     """Write a report on a fitted model: one HTML page that opens in any browser.
 
     It shows the training data, metrics and charts of the predictions, the out-of-bag error by number of trees, feature
-    importance, SHAP values, partial dependence, the rows with the largest errors, some trees, and how to fit the model again. The
-    page is self-contained.
+    importance, SHAP values, partial dependence, the rows with the largest errors, some trees, and how to fit the model
+    again. The page is self-contained.
 
     Parameters
     ----------

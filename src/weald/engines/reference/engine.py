@@ -363,7 +363,7 @@ def _own(codes: Codes) -> definition.Coded:
 
 def _bins(numbers: npt.NDArray[np.uint16]) -> list[int]:
     """Return numbers of bins, -1 for none."""
-    return np.where(numbers == NO_BIN, -1, numbers.astype(np.int64)).tolist()
+    return [-1 if number == NO_BIN else int(number) for number in numbers]
 
 
 def _sums_of_shares(sharing: LeafMembership) -> list[dict[int, float]]:
