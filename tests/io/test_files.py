@@ -427,6 +427,7 @@ def made_of(model):
     """Other models derived from a model."""
     yield model.compact()
     if hasattr(model, "thin"):
+        model = model.calibrated(None) if hasattr(model, "calibrator_") else model
         yield model.thin(n_trees=1)
         yield model.estimators_[0]
 

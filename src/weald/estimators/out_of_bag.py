@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weald.data.arguments import Fraction, is_whole
+from weald.data.arguments import Fraction, OneOf, WholeNumber, check_argument, is_whole
 from weald.data.short_repr import short_repr
 from weald.data.table import Reading, up_to_one
 from weald.data.types import Array, BoolArray, FloatArray, IntArray
@@ -26,6 +26,7 @@ from weald.engines.interface import Codes, Engine, OutOfBagVotes
 from weald.engines.params import Growth
 from weald.errors import DataError, ParameterError, warn
 from weald.estimators import metrics
+from weald.estimators.calibration.calibrator import METHODS, Calibrator, calibrate_by_folds
 from weald.estimators.metrics import Calibration, Metric, Threshold
 from weald.estimators.resampling import BAGGING
 from weald.forest import votes
@@ -325,6 +326,56 @@ class OutOfBag:
             raise ParameterError(f"n_bins={n_bins!r} is not allowed. Give a whole number from 1.")
         said, happened = self._event(label)
         return metrics.calibrate(said, happened, self._seen()[1], int(n_bins))
+
+    def calibrator(self, method: str) -> Calibrator:
+        """Fit a calibration to the out-of-bag probabilities: what `calibrate=method` of a forest does.
+
+        Parameters
+        ----------
+        method : {"isotonic", "sigmoid", "beta", "venn-abers"}
+            Kind of the calibration.
+
+        Returns
+        -------
+        weald.estimators.calibration.calibrator.Calibrator
+            A function of class probabilities (rows x classes).
+        """
+        self._require_classes("calibration")
+        check_argument("method", method, (OneOf(tuple(METHODS)),))
+        if not self.mask.any():
+            raise DataError("No row is out of bag, so there is nothing to calibrate on. Grow more trees.")
+        return Calibrator.fit(method, self.probabilities[self.mask], *self._seen())
+
+    def calibrated_probabilities(self, method: str, *, n_folds: int = 5) -> FloatArray:
+        """Calibrate the out-of-bag probabilities, each fold of the rows by the others.
+
+        So the calibration of a row does not depend on its own class. Compare the result with `probabilities` to see
+        what `calibrate=method` changes on new rows.
+
+        Parameters
+        ----------
+        method : {"isotonic", "sigmoid", "beta", "venn-abers"}
+            Kind of the calibration.
+        n_folds : int, default=5
+            Number of folds. Rows are dealt to the folds in the order of their probabilities. So metrics of the result
+            do not depend on the order of rows; only rows of the same probabilities and class may change places.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            NaN for rows in every bag.
+        """
+        self._require_classes("calibration")
+        check_argument("method", method, (OneOf(tuple(METHODS)),))
+        check_argument("n_folds", n_folds, (WholeNumber(2),))
+        truth, weight = self._seen()
+        found = np.full(self._averages.shape, np.nan)
+        if len(truth) < n_folds:
+            raise DataError(
+                f"{len(truth)} rows are out of bag, fewer than n_folds={n_folds}. Give fewer folds, or grow more trees."
+            )
+        found[self.mask] = calibrate_by_folds(method, self.probabilities[self.mask], (truth, weight), int(n_folds))
+        return found
 
     def threshold(self, label: object = None, *, by: str = "f1", costs: tuple[float, float] = (1.0, 1.0)) -> Threshold:
         """Choose the probability threshold from which a row is predicted as a class.

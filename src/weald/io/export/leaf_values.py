@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald.data.task import Task
 from weald.data.types import FloatArray, IntArray
 from weald.errors import ExportError
+from weald.estimators.calibration.calibrator import require_uncalibrated
 from weald.estimators.prediction import voting_of
 from weald.forest.forest import Forest
 
@@ -124,6 +125,7 @@ def _shared(start: IntArray, which: IntArray, amount: FloatArray, n_classes: int
 def require_exportable(model: "TreeModel", export: str) -> Forest:
     """Return the trees that vote. Refuse models that are not fitted, or that are more than one forest."""
     check_is_fitted(model)
+    require_uncalibrated(model, export)
     if model.n_outputs_ != 1:
         raise ExportError(
             f"{export} supports models of one target, but this one has {model.n_outputs_}. Export the targets one by "
