@@ -227,31 +227,49 @@ class OutOfBag:
         truth, weight = self._seen()
         return metrics.spread_of_squares(truth, self._averages[self.mask], weight)
 
-    def error_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Confidence interval of the error on new rows, from the number of rows it was computed on.
+    def error_interval(self, level: float = 0.95, *, method: str = "independent") -> tuple[float, float]:
+        """Confidence interval of the error on new rows.
 
         For classification this is Wilson's interval of a fraction; for regression the mean of the squared errors plus
-        and minus their standard error times the normal quantile. Rows are treated as independent, though they share
-        trees. Whole weights count as copies, other weights by Kish's effective number of rows.
+        and minus their standard error times the normal quantile.
 
         Parameters
         ----------
         level : float, default=0.95
             Confidence level: how often such intervals contain the true error.
+        method : {"independent", "delta"}, default="independent"
+            "independent" treats the errors of rows as independent, though they share trees. Whole weights count as
+            copies, other weights by Kish's effective number of rows. Such intervals are often too narrow. "delta" also
+            counts how each row affects the trees that predict the others (the delta method after the bootstrap; the
+            misclassification rate is smoothed); it is never narrower. It needs the training data in memory, one pass
+            over the trees, and many trees: at least as many as rows is best.
 
         Returns
         -------
         low, high : float
         """
+        check_argument("method", method, (OneOf(("independent", "delta")),))
         if not Fraction(one=False).is_satisfied_by(level):
             raise ParameterError(f"level={level!r} is not allowed. Give {Fraction(one=False).describe()[0]}.")
         z = NormalDist().inv_cdf(0.5 + level / 2)
+        n_rows = self._n_effective if method == "independent" else self._n_independent()
         if self.classes is not None:
-            return metrics.wilson(self.error, self._n_effective, z)
+            return metrics.wilson(self.error, n_rows, z)
         if math.isinf(self.error):  # squares of huge numbers overflow float64
             return 0.0, math.inf
-        half = z * self._error_spread / math.sqrt(self._n_effective) if self._n_effective else math.nan
+        half = z * self._error_spread / math.sqrt(n_rows) if n_rows else math.nan
         return max(0.0, self.error - half), self.error + half
+
+    def _n_independent(self) -> float:
+        """Number of independent rows that would give an error of this variance; not more than there are."""
+        from weald.uncertainty.error_interval import delta_variance
+
+        of_one = self.error * (1 - self.error) if self.classes is not None else self._error_spread**2
+        rows = self._rows_in_memory("error_interval(method='delta')")
+        if not of_one or not math.isfinite(of_one):
+            return self._n_effective
+        variance = delta_variance(self, rows)
+        return min(self._n_effective, of_one / variance) if variance > 0 else self._n_effective
 
     def score(self, metric: "Metric | str | None" = None, *, of: str = "predictions") -> float:
         """Score the out-of-bag predictions by any metric or loss.
@@ -445,13 +463,17 @@ class OutOfBag:
         >>> surface.errors.shape, bool(surface.errors[-1, -1] == forest.oob_error_)
         ((7, 50), True)
         """
+        return self._rows_in_memory("surface(...)").surface(parameters, values, scoring, verbose)
+
+    def _rows_in_memory(self, call: str) -> "RowsToScore":
+        """Return the model with its training data, which must be in memory and as it was."""
         if self.rows_to_score is None:
             raise DataError(
-                "A surface needs the training table in memory: a saved or copied forest keeps no training data, and "
-                "rows on a cluster stay there. Give the table again: forest.out_of_bag(X, y).surface(...)."
+                f"{call} needs the training table in memory: a saved or copied forest keeps no training data, and "
+                f"rows on a cluster stay there. Give the table again: forest.out_of_bag(X, y).{call}."
             )
         self.rows_to_score.require_unchanged()
-        return self.rows_to_score.surface(parameters, values, scoring, verbose)
+        return self.rows_to_score
 
     # ------------------------------------------------------------------------------------------------------- bags
 
