@@ -324,7 +324,7 @@ class OutOfBag:
         truth, weight = self._seen()
         return metrics.confusion(truth, self._winners()[self.mask], len(classes), weight, normalize)
 
-    def calibration(self, label: object = None, *, n_bins: int = 10) -> Calibration:
+    def calibration(self, label: object = None, *, n_bins: int = 10, method: str | None = None) -> Calibration:
         """Calibration curve: compare predicted probabilities with observed frequencies.
 
         Parameters
@@ -333,16 +333,19 @@ class OutOfBag:
             The class to check. None: with two classes the second; with more, the predicted class of each row.
         n_bins : int, default=10
             Number of equal bins of the probabilities from 0 to 1.
+        method : {"isotonic", "sigmoid", "beta", "venn-abers"} or None, default=None
+            Check the probabilities after this calibration, of `calibrated_probabilities`. None: those of the trees.
 
         Returns
         -------
         Calibration
-            `said` (mean probability), `found` (observed frequency) and `weight` of each bin that has rows, and `brier`,
+            `predicted` (mean probability), `observed` (frequency) and `weight` of each bin that has rows, and `brier`,
             the mean squared difference.
         """
         if not is_whole(n_bins) or n_bins < 1:
             raise ParameterError(f"n_bins={n_bins!r} is not allowed. Give a whole number from 1.")
-        said, happened = self._event(label)
+        shares = None if method is None else self.calibrated_probabilities(method)
+        said, happened = self._event(label, shares)
         return metrics.calibrate(said, happened, self._seen()[1], int(n_bins))
 
     def calibrator(self, method: str) -> Calibrator:
@@ -516,17 +519,14 @@ class OutOfBag:
     def _labels(self) -> list[object]:
         return list(self._require_classes("labels").tolist())
 
-    def _event(self, label: object) -> tuple[FloatArray, BoolArray]:
+    def _event(self, label: object, calibrated: FloatArray | None = None) -> tuple[FloatArray, BoolArray]:
         """Probabilities of a class, and which rows are of it; no label: the second of two, or the predicted one."""
         labels = self._labels()
         if label is not None and label not in labels:
             raise ParameterError(f"label={label!r} is not a class of this forest. Its classes are {labels}.")
-        truth, shares = self._seen()[0], self.probabilities[self.mask]
-        if label is None and len(labels) != 2:
-            winners = shares.argmax(axis=1)
-            return shares[np.arange(len(shares)), winners], winners == truth
-        k = 1 if label is None else labels.index(label)
-        return shares[:, k], truth == k
+        shares = self.probabilities if calibrated is None else calibrated
+        second = 1 if len(labels) == 2 else None
+        return metrics.event(shares[self.mask], self._seen()[0], second if label is None else labels.index(label))
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out the training data when pickling: targets, weights, and the source of the bags."""

@@ -9,6 +9,7 @@
     OutOfBagDisplay     out-of-bag error of a growing forest
     ImportanceDisplay   feature importance
     ConfusionDisplay    confusion matrix
+    CalibrationDisplay  reliability diagram: observed frequencies against predicted probabilities
     ProximityDisplay    a map of rows by proximity
 
 `Display.from_estimator(...)` computes and draws; `plot(ax=...)` draws again. The axes and the figure are `ax_` and
@@ -23,6 +24,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 from weald.plot.boundary import BoundaryDisplay
+from weald.plot.calibration import CalibrationDisplay
 from weald.plot.confusion import ConfusionDisplay
 from weald.plot.curves import ImpurityDisplay
 from weald.plot.growth import OutOfBagDisplay
@@ -35,6 +37,7 @@ from weald.plot.tree import TreeDisplay
 
 __all__ = [
     "BoundaryDisplay",
+    "CalibrationDisplay",
     "ConfusionDisplay",
     "ImportanceDisplay",
     "ImpurityDisplay",

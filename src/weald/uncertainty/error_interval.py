@@ -3,9 +3,9 @@
 delta_variance    out-of-bag estimates and their training data  ->  the variance of the error
 
 An out-of-bag error depends on a training row twice: the error is measured on it, and trees are grown from it. The
-usual interval knows only the first. Let E_k be the loss of unit k (a row, or a group), Err the mean loss, N_bk how often
-k was drawn for tree b, f_i the out-of-bag prediction of row i from its B_i trees, t_bi that of tree b, and L' the
-derivative of the loss. The influence of unit k on the error is
+usual interval knows only the first. Let E_k be the loss of unit k (a row, or a group), Err the mean loss, and N_bk how
+often k was drawn for tree b. Let f_i be the out-of-bag prediction of row i from its B_i trees, t_bi that of tree b, and
+L' the derivative of the loss. The influence of unit k on the error is
 
     D_k = (E_k - Err) / n + sum_b N_bk g_b,    g_b = sum over i outside bag b of L'(y_i, f_i) (t_bi - f_i) / (n B_i)
 
