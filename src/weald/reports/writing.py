@@ -152,7 +152,7 @@ def report(
     began = time.perf_counter()
     data = ReportData(X, y, weight, by_row)
     found = _look(model, data)
-    sources = [a for a in (out_of_bag(found), None if X_test is None else held_out(model, X_test, y_test)) if a]
+    sources = [a for a in (out_of_bag(found, model), None if X_test is None else held_out(model, X_test, y_test)) if a]
     rows = None if X is None else _read(model, X)
     times.setdefault("the questions of this page", 0.0)
     tables = None if rows is None or X_test is None else drift.read_tables(model, rows, X_test)
