@@ -169,12 +169,12 @@ demo: $(if $(wildcard build/stamp),build,build/native) ## Train a forest on a da
 
 .PHONY: bench
 bench: build $(VENV)/peers ## Measure weald against other libraries; ARGS=--write puts the table into README.md
-	$(BIN)/python benchmarks/table.py $(ARGS)
+	$(BIN)/python -m benchmarks.speed.table $(ARGS)
 
 .PHONY: bench-all
-bench-all: build $(VENV)/peers ## Measure what README.md, docs/speed.md and others show anew (an hour)
-	for script in table settings small growth threads simd costs where predict constant_memory predict_files files; do \
-		$(BIN)/python benchmarks/$$script.py --write $(ARGS); done
+bench-all: build $(VENV)/peers ## Measure what README.md, docs/benchmarks/speed.md and others show anew (an hour)
+	for script in speed.{table,settings,small,growth,threads,simd,costs,where,predict} memory.constant_memory \
+		files.{predict_files,model_files}; do $(BIN)/python -m benchmarks.$$script --write $(ARGS); done
 
 # Pages of the reference are generated anew, so that none is left of a name that is gone. -a writes all pages: Sphinx would
 # leave the index entries of unchanged pages out of the search.

@@ -31,23 +31,23 @@ import joblib
 import numpy as np
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "benchmarks.md"
+PAGE = ROOT / "docs" / "benchmarks" / "speed.md"
 CORES = joblib.cpu_count()  # the processors available to this process
 
 # Name of a library -> the package, the module with its forests, and additional parameters.
 LIBRARIES = {
     "scikit-learn": ("scikit-learn", "sklearn.ensemble", {}),
     "scikit-learn-intelex": ("scikit-learn-intelex", "sklearnex.ensemble", {}),
-    "LightGBM": ("lightgbm", "boosters", {"booster": "lightgbm"}),
-    "XGBoost": ("xgboost-cpu", "boosters", {"booster": "xgboost"}),
+    "LightGBM": ("lightgbm", "benchmarks.boosters", {"booster": "lightgbm"}),
+    "XGBoost": ("xgboost-cpu", "benchmarks.boosters", {"booster": "xgboost"}),
     "weald": ("weald", "weald", {}),
     "weald max_bins=255": ("weald", "weald", {"max_bins": 255}),
 }
 # Libraries that only table.py and settings.py measure, where they are installed.
 OPTIONAL = {
-    "YDF": ("ydf", "peer_forests", {"peer": "ydf"}),
-    "ranger": ("ranger", "peer_forests", {"peer": "ranger"}),
-    "cuML": ("cuml", "peer_forests", {"peer": "cuml"}),
+    "YDF": ("ydf", "benchmarks.peer_forests", {"peer": "ydf"}),
+    "ranger": ("ranger", "benchmarks.peer_forests", {"peer": "ranger"}),
+    "cuML": ("cuml", "benchmarks.peer_forests", {"peer": "cuml"}),
 }
 EVERY = {name: of for name, of in LIBRARIES.items() if of[0] != "weald"} | OPTIONAL
 EVERY |= LIBRARIES
@@ -79,7 +79,7 @@ def installed(*, boosters=False, optional=False):
     return [
         name
         for name, (package, module, _) in EVERY.items()
-        if version_of(package) and (boosters or module != "boosters") and (optional or name not in OPTIONAL)
+        if version_of(package) and (boosters or module != "benchmarks.boosters") and (optional or name not in OPTIONAL)
     ]
 
 
@@ -125,13 +125,15 @@ def afresh(function, *arguments, source=None, python=None, limit=None):
     weald, which is used instead of the installed one; `python` is the interpreter of another environment. A process
     that takes more than `limit` seconds is ended, and subprocess.TimeoutExpired raised.
     """
-    script = Path(function.__code__.co_filename).stem
-    call = json.dumps([script, function.__name__, arguments])
-    command, env = [python or sys.executable, __file__, call], dict(os.environ)
+    script = Path(function.__code__.co_filename).relative_to(ROOT).with_suffix("")
+    call = json.dumps([".".join(script.parts), function.__name__, arguments])
+    command = [python or sys.executable, "-m", "benchmarks.measure", call]
+    env, folders = dict(os.environ), [str(ROOT)]
     if source:
         # Without `site`, an editable installation is not found; other packages are found in the folders of sys.path.
         command.insert(1, "-S")
-        env["PYTHONPATH"] = os.pathsep.join([str(source), sysconfig.get_path("purelib")])
+        folders = [str(ROOT), str(source), sysconfig.get_path("purelib")]
+    env["PYTHONPATH"] = os.pathsep.join(folders)
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=limit)
     if done.returncode:
         raise RuntimeError(done.stderr.strip().rpartition("\n")[2] or f"exit status {done.returncode}")
@@ -139,7 +141,7 @@ def afresh(function, *arguments, source=None, python=None, limit=None):
 
 
 def answer(call):
-    """Run in the new process: this file is its script, so the other benchmarks can be imported."""
+    """Run in the new process, of which this file is the script."""
     script, name, arguments = json.loads(call)
     print(json.dumps(getattr(importlib.import_module(script), name)(*arguments)))
 

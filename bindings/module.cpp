@@ -13,6 +13,7 @@ namespace nb = nanobind;
 namespace weald {
 
 void bind_codes(nb::module_& module);
+void bind_dependence(nb::module_& module);
 void bind_files(nb::module_& module);
 void bind_forest(nb::module_& module);
 void bind_growth(nb::module_& module);
@@ -21,6 +22,7 @@ void bind_kernels(nb::module_& module);
 void bind_out_of_bag(nb::module_& module);
 void bind_packed(nb::module_& module);
 void bind_parts(nb::module_& module);
+void bind_shap(nb::module_& module);
 void bind_sharing(nb::module_& module);
 void bind_stored(nb::module_& module);
 
@@ -34,12 +36,14 @@ NB_MODULE(WEALD_MODULE, module) {
     weald::bind_growth(module);
     weald::bind_forest(module);
     weald::bind_codes(module);
+    weald::bind_dependence(module);
     weald::bind_files(module);
     weald::bind_importance(module);
     weald::bind_kernels(module);
     weald::bind_packed(module);
     weald::bind_out_of_bag(module);
     weald::bind_parts(module);
+    weald::bind_shap(module);
     weald::bind_sharing(module);
     weald::bind_stored(module);
 }

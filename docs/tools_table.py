@@ -1,7 +1,7 @@
 """Tools for scikit-learn's trees and forests with weald's models: each row of the table is a call that ran.
 
     python docs/tools_table.py            # runs every tool, prints the table
-    python docs/tools_table.py --write    # and writes it into docs/export.md
+    python docs/tools_table.py --write    # and writes it into docs/deployment/export.md
 
 It needs the tools: `pip install '.[tools]'`, into an environment of its own. A call counts as right if it answers
 what weald predicts, where the tool predicts at all.
@@ -26,7 +26,7 @@ import numpy as np
 
 import weald
 
-PAGE = Path(__file__).parent / "export.md"
+PAGE = Path(__file__).parent / "deployment" / "export.md"
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ def make_table() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="write the table into docs/export.md")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/deployment/export.md")
     given, table = parser.parse_args(), make_table()
     if not given.write:
         print(table)

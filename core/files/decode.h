@@ -2,10 +2,9 @@
 //
 //   decode      checks every number before it is used, and returns the arrays of the forest
 //
-// docs/model-files.md lists the arrays and the guesses computed from them. src/weald/io/derived_values.py makes the
-// same guesses
-// when a file is written: + - * / of doubles, whole numbers modulo 2^64, ldexp and rint, so they are the same
-// everywhere.
+// docs/deployment/model-files.md lists the arrays and the guesses computed from them. src/weald/io/derived_values.py
+// makes the same guesses when a file is written: + - * / of doubles, whole numbers modulo 2^64, ldexp and rint, so they
+// are the same everywhere.
 
 #pragma once
 

@@ -2,7 +2,7 @@
 //
 // A cut scores term(left) + term(right); larger is better. A criterion is one struct: its name, and its term. To add
 // one, write the struct, put it into ClassCriteria or NumberCriteria below, and write the same formula once more in the
-// reference engine (docs/add-a-criterion.md).
+// reference engine (docs/project/add-a-criterion.md).
 //
 // Sums are exact integers and are rounded to double once, here. IEEE arithmetic in the order written, no contraction:
 // all engines must get the same bits. A term must be convex in the class weights (in regression: in sum and weight), as

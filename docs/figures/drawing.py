@@ -2,7 +2,7 @@
 
 Each script of this folder computes one picture from weald itself and writes it beside the script:
 
-    python docs/figures/bounds.py      ->  docs/figures/bounds.svg
+    python -m docs.figures.how_it_works.bounds      ->  docs/figures/how_it_works/bounds.svg
 
 The pictures are kept in the tree, so that the docs can be read without running anything.
 """

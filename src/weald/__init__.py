@@ -9,12 +9,15 @@ RandomTreesEmbedding                              rows as the leaves of random t
 importance                                        feature importance
 load                                              a model from a file that its `save` wrote
 merge                                             one forest from several
+explain                                           SHAP values: why a model predicts what it predicts
 export_html                                       a tree as an interactive page
 from_json                                         a model from JSON
 from_sklearn                                      a forest that scikit-learn grew
 report                                            an HTML report: how good a model is, and what drives its predictions
 tune                                              parameters by out-of-bag error
 strength                                          how strong the trees of a forest are, and how alike
+dependence                                        partial dependence, ICE and ALE: predictions by one feature or two
+h_statistic                                       how strongly pairs of features interact
 bias_variance, stability                          of any estimator, by fitting it to many samples
 select_features                                   feature selection
 open_compiled                                     a compiled predictor that processes share
@@ -48,6 +51,7 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
         RandomForestRegressor,
     )
     from weald.estimators.kernel.forests import KernelForestClassifier, KernelForestRegressor
+    from weald.estimators.kernel.prototypes import check_kernel
     from weald.estimators.merging import merge
     from weald.estimators.trees import (
         DecisionTreeClassifier,
@@ -57,7 +61,10 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
     )
     from weald.inspection.bias_variance import bias_variance
     from weald.inspection.importance import importance
+    from weald.inspection.interaction_strength import h_statistic
+    from weald.inspection.partial_dependence import dependence
     from weald.inspection.selection import select_features
+    from weald.inspection.shap_values import explain
     from weald.inspection.stability import stability
     from weald.inspection.strength import strength
     from weald.inspection.surface import surface
@@ -103,9 +110,13 @@ _HOMES = {
     "RandomTreesEmbedding": "estimators.embedding",
     "WealdError": "errors",
     "bias_variance": "inspection.bias_variance",
+    "check_kernel": "estimators.kernel.prototypes",
+    "dependence": "inspection.partial_dependence",
+    "explain": "inspection.shap_values",
     "export_html": "reports.tree_page",
     "from_json": "io.json_text",
     "from_sklearn": "io.export.sklearn_trees",
+    "h_statistic": "inspection.interaction_strength",
     "importance": "inspection.importance",
     "load": "io.files",
     "merge": "estimators.merging",
@@ -142,9 +153,13 @@ __all__ = [
     "WealdError",
     "__version__",
     "bias_variance",
+    "check_kernel",
+    "dependence",
+    "explain",
     "export_html",
     "from_json",
     "from_sklearn",
+    "h_statistic",
     "importance",
     "load",
     "merge",

@@ -198,7 +198,7 @@ def test_output_can_be_cut_off_by_a_pipe_and_has_no_colors(terminal):
 
 
 def test_the_guide_has_every_command_and_only_options_that_exist(capsys):
-    guide = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+    guide = (Path(__file__).parents[2] / "docs" / "start" / "command-line.md").read_text()
     assert sorted(re.findall(r"^\| `weald (\w+)", guide, re.MULTILINE)) == sorted(COMMANDS)
     known = set()
     for command in COMMANDS:

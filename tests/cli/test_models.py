@@ -375,7 +375,7 @@ def test_the_demonstration_leaves_a_table_a_model_and_a_page(tmp_path, capsys):
 
 
 def test_the_guide_shows_what_the_demonstration_says(tmp_path, capsys, monkeypatch):
-    guide = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+    guide = (Path(__file__).parents[2] / "docs" / "start" / "command-line.md").read_text()
     monkeypatch.chdir(tmp_path)
     assert run(["demo"]) == 0
     said = [line.rstrip() for line in capsys.readouterr().out.splitlines()]

@@ -260,14 +260,16 @@ def test_shuffled_rows_give_the_same_forest(client):
     assert model.forest_.fingerprint() == local.forest_.fingerprint()
 
 
+@pytest.mark.parametrize("shrinkage", [0.0, 20.0])
 @pytest.mark.parametrize("kind", ["ExtraTreesClassifier", "RandomForestClassifier"])
-def test_arrays_and_lazy_predictions(client, kind):
+def test_arrays_and_lazy_predictions(client, kind, shrinkage):
     rng = np.random.default_rng(4)
     X = rng.normal(size=(900, 4))
     y = (X[:, 0] + rng.normal(size=900) > 0).astype(int)
     lazy = da.from_array(X, chunks=(250, 2)), da.from_array(y, chunks=250)
-    local = getattr(weald, kind)(n_estimators=6, random_state=0).fit(X, y)
-    model = getattr(on_cluster, kind)(n_estimators=6, random_state=0).fit(*lazy)
+    given = {"n_estimators": 6, "random_state": 0, "shrinkage": shrinkage}
+    local = getattr(weald, kind)(**given).fit(X, y)
+    model = getattr(on_cluster, kind)(**given).fit(*lazy)
     assert model.forest_.fingerprint() == local.forest_.fingerprint()
     shares = model.predict_proba(lazy[0])
     assert shares.shape == (900, 2)
@@ -392,6 +394,8 @@ DESIGNS = {
     "empty bags, one tree after the other": ({"class_weight": {"no": 0}, "max_samples": 2, "n_estimators": "auto"}, []),
     "pruned": ({"ccp_alpha": 0.001}, []),
     "until it has settled": ({"n_estimators": "auto", "max_estimators": 96}, []),
+    "shrunk": ({"shrinkage": 7.0}, []),
+    "shrunk, until it has settled": ({"shrinkage": 7.0, "n_estimators": "auto", "max_estimators": 96}, []),
 }
 
 
@@ -524,6 +528,8 @@ def test_what_cannot_be_had_is_refused(client):
     parted = partitioned(table, [500])
     with pytest.raises(ParameterError, match="resampling='arcing' grows one tree after the other"):
         weald.RandomForestClassifier(resampling="arcing").fit(parted[COLUMNS], parted["y"])
+    with pytest.raises(ParameterError, match="shrinkage='oob' needs the training rows in this process"):
+        weald.RandomForestClassifier(shrinkage="oob").fit(parted[COLUMNS], parted["y"])
     with pytest.raises(DataError, match="X is a Dask collection"):
         weald.DecisionTreeClassifier().fit(parted[COLUMNS], table["y"])
     with pytest.raises(DataError, match="y is not"):

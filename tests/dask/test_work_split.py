@@ -114,7 +114,7 @@ def test_more_rows_wider_codes_and_more_threads_need_more_memory():
 @pytest.mark.parametrize(
     ("widths", "of_a_row"),
     [
-        ([2] * 28, {True: 296, False: 447}),  # these and the next as in docs/dask.md
+        ([2] * 28, {True: 296, False: 447}),  # these and the next as in docs/guides/dask.md
         ([1] * 28, {True: 208, False: 359}),
         ([1] * 27 + [2], {True: 242, False: 393}),  # row by row all are as wide as the widest
         ([1] * 27 + [4], {True: 182, False: 333}),  # and are not kept so where some have four bytes

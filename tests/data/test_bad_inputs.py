@@ -862,8 +862,8 @@ REFUSED_ARGUMENTS = {
         "metric <lambda> returned None",
     ),
     "proximity, k": (lambda: FOREST.proximity(X, k=10**400), "k="),
-    "prune_prototypes, y": (
-        lambda: weald.KernelForestClassifier(3, random_state=0).fit(X, Y).prune_prototypes(X, None, 2),
+    "prototypes_.prune, y": (
+        lambda: weald.KernelForestClassifier(3, random_state=0).fit(X, Y).prototypes_.prune(X, None, 2),
         "y",
     ),
 }

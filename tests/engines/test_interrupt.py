@@ -1,7 +1,7 @@
 """Ctrl-C stops a fit or a prediction, and leaves the estimator as it was.
 
 Each is a script in a process of its own: a signal that comes too late must not stop the tests. How long it takes is
-measured by benchmarks/interrupt.py.
+measured by benchmarks/speed/interrupt.py.
 """
 
 import textwrap
@@ -106,6 +106,15 @@ def test_a_prediction_is_interrupted_and_the_next_one_is_right(ask):
         assert is_interrupted(lambda: [model.{ask}(many) for _ in range(100)])
         assert vars(model) == before
         assert np.array_equal(model.{ask}(X), expected)
+    """)
+
+
+def test_dependence_is_interrupted():
+    run("""
+        model = weald.RandomForestRegressor(300, random_state=1).fit(X, Y)
+        before = dict(vars(model))
+        assert is_interrupted(lambda: weald.dependence(model, np.repeat(X, 20, axis=0)))
+        assert vars(model) == before
     """)
 
 

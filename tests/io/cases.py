@@ -81,6 +81,9 @@ def models() -> dict[str, tuple[Any, Any]]:
         "arcing": (forest_of(forest, resampling="arcing", max_depth=3).fit(X, labels), X),
         "bound shares": (forest_of(forest, monotonic_cst=[1, 0, -1, 0]).fit(X, two), X),
         "bound means": (forest_of(trees, monotonic_cst=[1, 0, -1, 0]).fit(X, signal), X),
+        "shrunk": (forest_of(forest, shrinkage=10.0).fit(X, labels), X),
+        "shrunk, two classes": (forest_of(forest, shrinkage=0.5, voting="hard").fit(X, two, weight), X),
+        "shrunk means": (forest_of(trees, shrinkage=100.0, keep_targets=True).fit(X, signal), X),
         "categories": (forest_of(forest).fit(frame, labels), frame),
         "categories, means": (forest_of(trees, max_samples=0.5).fit(frame, signal), frame),
         "out of bag": (forest_of(forest, n_estimators=30, oob_score=True).fit(X, labels), X),
@@ -129,6 +132,8 @@ def of_targets() -> dict[str, tuple[Any, Any]]:
             forest_of(forest, max_samples=1, n_estimators=12, class_weight=[{"low": 0}, {}]).fit(X, named),
             X,
         ),
+        "several targets, shrunk": (forest_of(forest, shrinkage=3.0).fit(X, named), X),
+        "several means, shrunk": (forest_of(trees, shrinkage=3.0).fit(X, numbers), X),
         "several targets, a tree": (weald.DecisionTreeClassifier(random_state=0).fit(X, named), X),
         "several means, a tree": (weald.DecisionTreeRegressor(min_samples_leaf=5).fit(X, numbers), X),
     }

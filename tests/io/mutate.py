@@ -45,6 +45,7 @@ ODD_VALUES = [
 ODD_TEXTS = [
     "", "1.0", "1.1", "2.0", "1", "estimator forest", "mappable", "estimator zlib", "estimator contract", "x",
     "estimator contract zlib", "estimator contract mappable", "estimator contract zlib zero_votes",
+    "estimator contract shrinkage zlib",
 ]  # fmt: skip
 ODD_BITS = {
     8: [0, 1, 2**63 - 1, 2**63, 2**64 - 1, 0x7FF0000000000000, 0xFFF0000000000000, 0x7FF8000000000000, 1 << 40],

@@ -1,4 +1,4 @@
-"""docs/model-files.md is sufficient: a reader written from the page alone, without weald, reconstructs the forest."""
+"""docs/deployment/model-files.md is sufficient: a reader written from the page alone reconstructs the forest."""
 
 import hashlib
 import json
@@ -41,7 +41,7 @@ def parse(content: bytes):
     return texts, notes, arrays
 
 
-def fingerprint(head, arrays) -> str:
+def fingerprint(head, arrays, shrinkage=None) -> str:
     center = float(head["target_center"]).hex()
     numbers = f"{head['contract']}, {head['n_features']}, {head['n_classes']}, '{center}', {head['target_exponent']}"
     digest = hashlib.sha256(f"({numbers})".encode())
@@ -51,6 +51,8 @@ def fingerprint(head, arrays) -> str:
             continue
         digest.update(f"{name} {dtype} {len(array)}".encode())
         digest.update(array.astype(dtype).tobytes())
+    if shrinkage:
+        digest.update(f"shrinkage {shrinkage['lambda'].hex()}".encode())
     return digest.hexdigest()
 
 
@@ -60,7 +62,7 @@ def test_a_fingerprint_follows_from_the_page(name):
     for target, told in enumerate([notes, *notes.get("others", [])]):
         own = {one.removeprefix(f"{target}/"): array for one, array in arrays.items() if one.startswith(f"{target}/")}
         found = {one.removeprefix("forest."): array for one, array in (arrays | own).items()}
-        assert fingerprint(told["head"]["record"][1], found) == told["fingerprint"]
+        assert fingerprint(told["head"]["record"][1], found, notes.get("shrinkage")) == told["fingerprint"]
 
 
 def doubles(name, arrays, groups, n_groups):

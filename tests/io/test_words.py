@@ -34,7 +34,7 @@ def test_every_word_is_readable_or_specified_and_never_both():
 
 
 def test_the_specification_has_every_word():
-    page = (Path(__file__).parents[2] / "docs" / "model-files.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "deployment" / "model-files.md").read_text()
     assert [word for word in words.READABLE | words.SPECIFIED if f"| `{word}` |" not in page] == []
 
 
@@ -185,7 +185,8 @@ def test_parts_of_forests_have_their_words_and_words_their_parts():
     X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
     scaled = weald.DecisionTreeClassifier().fit(X, y, rng.random(40))
     empty = weald.RandomForestClassifier(20, max_samples=1, class_weight={0: 1, 1: 0}, random_state=0).fit(X, y)
-    for model, word in ((scaled, words.WEIGHT_SCALE), (empty, words.ZERO_VOTES)):
+    shrunk = weald.DecisionTreeClassifier(shrinkage=2.0).fit(X, y)
+    for model, word in ((scaled, words.WEIGHT_SCALE), (empty, words.ZERO_VOTES), (shrunk, words.SHRINKAGE)):
         contents = container.read(b"".join(files.write(model)))
         needed = contents.metadata[words.REQUIRES].split(" ")
         assert word in needed
@@ -225,3 +226,33 @@ def test_files_without_notes_on_the_training_are_read():
         sign({**texts, "weald.notes": json.dumps({k: v for k, v in notes.items() if k != "optional"})}, arrays)
     )
     assert not hasattr(model, "n_samples_fit_")
+
+
+# ------------------------------------------------------------------------------------------------------------ shrinkage
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [None, 1.0, {}, {"lambda": 1}, {"lambda": -1.0}, {"lambda": "1"}, {"lambda": True}, {"lambda": 1.0, "a": 1}],
+)
+def test_a_wrong_note_on_shrinkage_is_refused(wrong):
+    model = weald.DecisionTreeRegressor(shrinkage=2.0).fit([[1.0], [2.0], [3.0]], [1.0, 2.0, 4.0])
+    contents = container.read(b"".join(files.write(model)))
+    notes = json.loads(contents.metadata["weald.notes"])
+    assert notes["shrinkage"] == {"lambda": 2.0}
+    whole = sign({**contents.metadata, "weald.notes": json.dumps({**notes, "shrinkage": wrong})}, contents.arrays)
+    with pytest.raises(FormatError, match="The note on shrinkage is invalid"):
+        files.read(whole)
+
+
+def test_constrained_trees_cannot_be_shrunk_by_a_file():
+    model = weald.DecisionTreeClassifier(monotonic_cst=[1]).fit([[1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1])
+    contents = container.read(b"".join(files.write(model)))
+    notes = {**json.loads(contents.metadata["weald.notes"]), "shrinkage": {"lambda": 2.0}}
+    texts = {
+        **contents.metadata,
+        words.REQUIRES: contents.metadata[words.REQUIRES] + " shrinkage",
+        "weald.notes": json.dumps(notes),
+    }
+    with pytest.raises(FormatError, match="Trees with monotonic constraints cannot be shrunk"):
+        files.read(sign(texts, contents.arrays))

@@ -14,14 +14,16 @@ from weald.plot import PruningDisplay
 
 each_engine = pytest.mark.parametrize("engine", ENGINES)
 each_criterion = pytest.mark.parametrize("criterion", CRITERIA)
-PARAMETERS = ("max_depth", "min_samples_split", "min_impurity_decrease", "max_leaf_nodes", "ccp_alpha", "n_estimators")
+OF_TREES = ("shrinkage", "max_depth", "min_samples_split", "min_impurity_decrease", "max_leaf_nodes", "ccp_alpha")
+PARAMETERS = (*OF_TREES, "n_estimators")
 COLUMNS = ("many", "few", "kinds", "rounded")
 
 
 def fit(table, n_estimators, **given):
     kind = weald.RandomForestClassifier if table.n_classes else weald.RandomForestRegressor
     categorical = [f for f, column in enumerate(COLUMNS) if column in CATEGORICAL]
-    model = kind(n_estimators, random_state=3, oob_score=True, categorical_features=categorical, **given)
+    given = {"oob_score": True} | given
+    model = kind(n_estimators, random_state=3, categorical_features=categorical, **given)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # rows in every bag, idle class weights
         return model.fit(table.X, table.target, sample_weight=table.weight)
@@ -80,7 +82,7 @@ def test_each_number_on_new_data_is_the_error_of_the_truncated_model(criterion, 
     table, new = (make_table(n, COLUMNS, n_classes, missing=0.1, seed=n) for n in (80, 61))
     forest = fit(table, 5, criterion=criterion, engine=engine, **({"voting": voting} if n_classes else {}))
     for model in (forest, forest[2]):
-        names = dice.sample(PARAMETERS[:5], 2)
+        names = dice.sample(OF_TREES, 2)
         values = {name: some_values(dice, forest, name) for name in names}
         target = new.target.astype(float) if model is not forest else new.target
         surface = weald.surface(model, new.X, new.target, *names, values=values)
@@ -118,17 +120,19 @@ def test_the_error_after_each_tree_is_the_surface_of_the_number_of_trees(criteri
 
 @each_engine
 @each_criterion
-def test_choose_alpha_and_the_pruning_display_have_the_errors_of_the_surface(criterion, engine):
-    table, new = (make_table(n, COLUMNS, 3 if is_of_classes(criterion) else 0, missing=0.1, seed=n) for n in (80, 61))
+@pytest.mark.parametrize("weights", ["none", "fractional"])
+def test_choose_alpha_and_the_pruning_display_have_the_errors_of_the_surface(criterion, engine, weights):
+    n_classes = 3 if is_of_classes(criterion) else 0
+    table, new = (make_table(n, COLUMNS, n_classes, weights=weights, missing=0.1, seed=n) for n in (80, 61))
     tree = fit(table, 3, criterion=criterion, engine=engine)[1]
     path = tree.pruning_path(frame="dict")
-    surface = weald.surface(tree, new.X, new.target, values={"ccp_alpha": path["alpha"].tolist()})
-    choice = tree.choose_alpha(new.X, new.target, method="holdout", one_standard_error=False)
-    display = PruningDisplay.from_estimator(tree, new.X, new.target)
-    for errors, spreads in (
-        (choice.errors, choice.standard_errors),
-        (display.new_error, display.standard_error),
-    ):
-        np.testing.assert_allclose(errors, surface.errors, rtol=1e-12)
-        np.testing.assert_allclose(spreads, surface.standard_errors, rtol=1e-9)
-    assert choice.errors[choice.best] == pytest.approx(surface.errors.ravel()[surface.place()])
+    values = {"ccp_alpha": path["alpha"].tolist()}
+    surface = weald.surface(tree, new.X, new.target, sample_weight=new.weight, values=values)
+    choice = tree.choose_alpha(new.X, new.target, new.weight, method="holdout")
+    np.testing.assert_allclose(choice.errors, surface.errors, rtol=1e-12)
+    np.testing.assert_allclose(choice.standard_errors, surface.standard_errors, rtol=1e-9)
+    assert (choice.best, choice.chosen) == (surface.place(), surface.place("one_standard_error"))
+    if new.weight is None:
+        display = PruningDisplay.from_estimator(tree, new.X, new.target)
+        np.testing.assert_array_equal(display.new_error, choice.errors)
+        assert (display.best_, display.smallest_) == (choice.best, choice.chosen)

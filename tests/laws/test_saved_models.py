@@ -294,7 +294,7 @@ def hold(model, X, folder):
     for name, again in COPIES.items():
         assert learned(again(model), X) == expected, name
     for name, again in WAYS.items():
-        if name == "JSON" and hasattr(model, "kernel_matrix"):
+        if name == "JSON" and hasattr(model, "prototypes_"):
             continue  # only its plain forest has that
         if is_too_odd(model):
             with pytest.raises(weald.FormatError, match=r"cannot be written to a \.weald file"):
@@ -326,8 +326,8 @@ def check(case, folder):
         hold(model, X, folder)
         if isinstance(model.random_state, int | np.integer):
             assert forests(clone(model).fit(X, y)) == forests(model)
-        if hasattr(model, "plain_forest"):
-            hold(model.plain_forest(), model.kernel_matrix(X), folder)
+        if hasattr(model, "prototypes_"):
+            hold(model.prototypes_.plain_forest(), model.prototypes_.kernel_matrix(X), folder)
         if is_too_odd(model):
             return "refused by save"
         assert forests(by_file(model, folder).fit(X, y)) == forests(model)

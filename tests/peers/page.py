@@ -1,4 +1,4 @@
-"""The page docs/compatibility.md: results of the tests of peers, and reasons of failures.
+"""The page docs/coming-from/compatibility.md: results of the tests of peers, and reasons of failures.
 
 The text is written by hand; the tables between two marks are generated from the lists of reasons and a run.
 """

@@ -5,7 +5,7 @@
 The tests are those that the installed packages ship. They are written into a temporary folder, with weald's classes in
 the place of scikit-learn's, and run there by pytest. `tests/peers/<package>.toml` explains what may fail. The exit
 status is 1 if a failure is not explained, or if an explanation explains nothing. shap ships no tests: its API is tried
-by `shap_api.py`. `--short` runs what takes a minute, `--write` brings docs/compatibility.md up to date.
+by `shap_api.py`. `--short` runs what takes a minute, `--write` brings docs/coming-from/compatibility.md up to date.
 """
 
 import argparse
@@ -127,7 +127,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", default=(), metavar="FILE", help="files, by the beginning of their paths")
     parser.add_argument("--recorded", action="store_true", help="judge what is in the folder, and run nothing")
     parser.add_argument("--keep", type=Path, help="a folder for the tests and their record, which is kept")
-    parser.add_argument("--write", action="store_true", help="bring docs/compatibility.md up to date")
+    parser.add_argument("--write", action="store_true", help="bring docs/coming-from/compatibility.md up to date")
     given = parser.parse_args(words)
     judged: dict[str, Judgment] = {}
     for name in given.packages or PEERS:
@@ -149,7 +149,9 @@ def main(words: Sequence[str] | None = None) -> int:
         report(peer, judged[name])
     if given.write:
         found = {name: (PEERS[name].distribution, judgment) for name, judgment in judged.items()}
-        write_page(ROOT / "docs" / "compatibility.md", found, {name: read_reasons(name) for name in PEERS})
+        write_page(
+            ROOT / "docs" / "coming-from" / "compatibility.md", found, {name: read_reasons(name) for name in PEERS}
+        )
     return 0 if judged and all(judgment.is_good and judgment.outcomes for judgment in judged.values()) else 1
 
 

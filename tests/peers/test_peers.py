@@ -9,7 +9,7 @@ from tests.peers import page, run
 from tests.peers.reasons import CLASSES, Outcome, Reason, judge, read_reasons
 from tests.peers.rewrite import choose_tests, replace
 
-PAGE = Path(__file__).parents[2] / "docs" / "compatibility.md"
+PAGE = Path(__file__).parents[2] / "docs" / "coming-from" / "compatibility.md"
 
 
 @pytest.mark.slow

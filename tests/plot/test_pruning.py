@@ -45,13 +45,12 @@ def test_regression_trees_are_judged_by_squared_errors():
     assert display.training_error[-1] == pytest.approx(b[::2].var())
 
 
-def test_a_long_path_is_judged_at_some_of_its_trees():
+def test_every_tree_of_a_long_path_is_judged():
     rng = np.random.default_rng(0)
     noise, numbers = rng.normal(size=(600, 3)), rng.normal(size=600)
     tree = weald.DecisionTreeRegressor().fit(noise, numbers)
     display = PruningDisplay.from_estimator(tree, noise[::2], numbers[::2])
-    assert len(display.leaves) <= 100
-    assert (display.leaves[0], display.leaves[-1]) == (tree.get_n_leaves(), 1)
+    assert len(display.leaves) == len(tree.pruning_path(frame="dict")["leaves"]) > 100
     assert (np.diff(display.leaves) < 0).all()
 
 
@@ -68,6 +67,15 @@ def test_a_tree_of_a_forest_can_be_pruned_and_a_forest_cannot():
         PruningDisplay.from_estimator(forest)
     with pytest.raises(weald.DataError, match="both X and y"):
         PruningDisplay.from_estimator(forest.estimators_[0], X)
+
+
+def test_a_tree_of_a_forest_is_judged_by_labels():
+    labels = np.array(["no", "yes"])[Y]
+    tree = weald.RandomForestClassifier(2, random_state=0).fit(X[::2], labels[::2])[0]
+    named = PruningDisplay.from_estimator(tree, X[1::2], labels[1::2])
+    assert named.new_error.min() < 0.1
+    with pytest.raises(DataError, match=r"y has none of the classes of the tree, .*'yes'"):
+        PruningDisplay.from_estimator(tree, X[1::2], Y[1::2])
 
 
 def test_the_training_rows_are_no_new_rows():

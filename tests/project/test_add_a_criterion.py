@@ -1,4 +1,4 @@
-"""docs/add-a-criterion.md is followed literally: its code is added to a copy of the sources, which is built."""
+"""docs/project/add-a-criterion.md is followed literally: its code is added to a copy of the sources, which is built."""
 
 import os
 import re

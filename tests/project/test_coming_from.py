@@ -26,9 +26,9 @@ def names(cell):
 
 
 TABLES = {
-    ("coming-from-lightgbm.md", "Parameters of LightGBM"): ("lightgbm", "LGBMClassifier"),
-    ("coming-from-lightgbm.md", "Parameters of XGBoost"): ("xgboost", "XGBRFClassifier"),
-    ("coming-from-ydf.md", "Parameters of RandomForestLearner"): ("ydf", "RandomForestLearner"),
+    ("coming-from/lightgbm.md", "Parameters of LightGBM"): ("lightgbm", "LGBMClassifier"),
+    ("coming-from/lightgbm.md", "Parameters of XGBoost"): ("xgboost", "XGBRFClassifier"),
+    ("coming-from/ydf.md", "Parameters of RandomForestLearner"): ("ydf", "RandomForestLearner"),
 }
 # Parameters that LightGBM knows by keyword only, as its documentation lists them.
 LIGHTGBM_KEYWORDS = {
@@ -56,7 +56,7 @@ def test_the_first_column_names_parameters_of_the_package(table):
 
 @pytest.mark.parametrize(
     "table",
-    [*TABLES, ("coming-from-r.md", "Parameters of ranger"), ("coming-from-r.md", "Parameters of randomForest")],
+    [*TABLES, ("coming-from/r.md", "Parameters of ranger"), ("coming-from/r.md", "Parameters of randomForest")],
     ids=lambda table: table[1],
 )
 def test_the_second_column_names_parameters_of_weald(table):
@@ -67,7 +67,7 @@ def test_the_second_column_names_parameters_of_weald(table):
 
 
 def test_the_functions_for_users_of_r_exist():
-    text = (DOCS / "coming-from-r.md").read_text()
+    text = (DOCS / "coming-from/r.md").read_text()
     for name in re.findall(r"`weald\.((?:plot\.)?\w+)", text):
         parent, _, last = f"weald.{name}".rpartition(".")
         assert hasattr(importlib.import_module(parent), last)

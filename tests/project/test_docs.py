@@ -14,10 +14,10 @@ import weald
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-RECIPE = DOCS / "add-a-criterion.md"  # test_add_a_criterion.py runs its code
+RECIPE = DOCS / "project" / "add-a-criterion.md"  # test_add_a_criterion.py runs its code
 README = ROOT / "README.md"
 PAGES = sorted(page for page in [README, *DOCS.rglob("*.md")] if "_build" not in page.parts and page != RECIPE)
-FIGURES = sorted(path for path in (DOCS / "figures").glob("*.py") if path.stem != "drawing")
+FIGURES = sorted(path for path in (DOCS / "figures").rglob("*.py") if path.stem != "drawing")
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -62,7 +62,7 @@ sys.meta_path.insert(0, Refuse())
 
 
 def test_the_start_page_needs_nothing_that_pip_did_not_install():
-    code = "\n".join([PLAIN, *blocks(DOCS / "getting-started.md", "python")])
+    code = "\n".join([PLAIN, *blocks(DOCS / "start" / "getting-started.md", "python")])
     subprocess.run([sys.executable, "-c", code], check=True, timeout=240)
 
 
@@ -86,7 +86,7 @@ def load_script(path, monkeypatch):
     return module
 
 
-@pytest.mark.parametrize("script", FIGURES, ids=lambda p: p.stem)
+@pytest.mark.parametrize("script", FIGURES, ids=lambda p: f"{p.parent.name}/{p.stem}")
 def test_a_picture_can_be_drawn_again(script, monkeypatch):
     assert load_script(script, monkeypatch).draw().axes
     assert script.with_suffix(".svg").exists()
@@ -118,16 +118,20 @@ def test_the_index_of_the_reference_has_every_page_and_every_name_of_weald():
 
 
 def test_the_readme_summarizes_the_table_of_the_page_on_input_data(monkeypatch):
-    block = (DOCS / "input-data.md").read_text().partition("<!-- peers -->")[2].partition("<!-- /peers -->")[0]
-    summary = load_script(ROOT / "benchmarks" / "frames.py", monkeypatch).summarize(block)
+    block = (
+        (DOCS / "guides" / "input-data.md").read_text().partition("<!-- peers -->")[2].partition("<!-- /peers -->")[0]
+    )
+    summary = load_script(ROOT / "benchmarks" / "accuracy" / "frames.py", monkeypatch).summarize(block)
     assert f"<!-- text-tables -->\n{summary}\n<!-- /text-tables -->" in README.read_text()
 
 
 def test_every_page_is_in_the_tree_of_pages():
-    index = (DOCS / "index.md").read_text()
-    assert [page.stem for page in DOCS.glob("*.md") if not re.search(rf"^{page.stem}$", index, re.MULTILINE)] == [
-        "index"
-    ]
+    names = set()
+    for page in PAGES:
+        for tree in blocks(page, r"\{toctree\}"):
+            names |= {(page.parent / name).resolve() for name in re.findall(r"^[\w/.-]+$", tree, re.MULTILINE)}
+    pages = {page.with_suffix("") for page in [*PAGES, RECIPE] if page != README}
+    assert pages - names == {DOCS / "index"}
 
 
 def test_the_readme_has_a_place_for_benchmarks():

@@ -27,7 +27,7 @@ HOSTILE = [
     "</title></style></svg>&amp;\x00\n",
     "\u202egnirts \ud800",
 ]
-ALL = ["data", "drift", "quality", "trees", "importance", "dependence", "mistakes", "browser", "making"]
+ALL = ["data", "drift", "quality", "trees", "importance", "shap", "dependence", "mistakes", "browser", "making"]
 
 
 class Page(HTMLParser):
@@ -155,12 +155,14 @@ def test_partial_dependence_is_the_mean_prediction_with_the_feature_set(task):
     X, y = load_diabetes(return_X_y=True)
     kind, y = (weald.RandomForestRegressor, y) if task == "numbers" else (weald.RandomForestClassifier, y > 150)
     forest = kind(10, random_state=0).fit(X, y)
-    found = dependence.depend(forest, X[:50], 2, np.array([-0.05, 0.05]))
-    for i, value in enumerate((-0.05, 0.05)):
-        changed = X[:50].copy()
-        changed[:, 2] = value
-        expected = forest.predict(changed) if task == "numbers" else forest.predict_proba(changed)
-        np.testing.assert_allclose(found[i], expected)
+    names = tuple(f"x{f}" for f in range(10))
+    weight = np.arange(len(X)) % 3
+    (found,) = dependence.depend(forest, X, weight, np.array([2])[:1], names)
+    for i in (0, 77, -1):
+        changed = X.copy()
+        changed[:, 2] = found.series[0].x[i]
+        predicted = forest.predict(changed) if task == "numbers" else forest.predict_proba(changed)[:, 1]
+        assert found.series[0].y[i] == pytest.approx(np.average(predicted, weights=weight), abs=1e-12)
 
 
 def test_mistakes_are_rows_that_are_wrong(iris):
@@ -383,13 +385,26 @@ def test_the_dependence_on_categories_is_the_mean_prediction_and_its_band():
     X = pd.DataFrame({"color": rng.choice(["red", "green", "blue"], 300), "x": rng.normal(size=300)})
     y = (X["color"] == "red") * 2.0 + X["x"]
     forest = weald.RandomForestRegressor(10, random_state=0).fit(X, y)
-    rows = read_matrix(forest, X)
-    found = dependence._predict(forest, np.asarray(rows), 0, "color")
+    (found,) = dependence.depend(forest, read_matrix(forest, X), None, np.array([0]), ("color", "x"))
     assert found.labels == ["blue", "green", "red"]
     for label, mean, (low, high) in zip(found.labels, found.series[0].y, found.half, strict=True):
         predicted = forest.predict(X.assign(color=label))
         assert mean == pytest.approx(predicted.mean())
         assert [low, high] == pytest.approx(np.quantile(predicted, [0.1, 0.9]))
+
+
+def test_wrong_rows_are_explained_by_the_trees_that_have_not_seen_them(iris):
+    forest, X, y, *_ = iris
+    out = forest.out_of_bag(X, y)
+    wrong = np.flatnonzero(out.predictions != y)
+    worst = wrong[np.argsort(out.margins[wrong], kind="stable")][0]
+    text = " ".join(Page(weald.report(forest, X, y).html).text)
+    shown = text.partition("The worst rows explained")[2]
+    probability = out.probabilities[worst].max()
+    assert f"Row {worst}" in shown
+    assert f"predicted {out.predictions[worst]}; probability {probability:.3f}" in shown
+    assert "The smallest changes of one feature" in shown
+    assert "Training rows that determine the prediction" in shown
 
 
 def test_nineteen_classes_have_a_matrix_and_a_line_each():

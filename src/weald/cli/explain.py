@@ -1,4 +1,4 @@
-"""`weald explain`: how much each feature contributed to the prediction of a row."""
+"""`weald explain`: why a model predicts this for a row."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -6,11 +6,11 @@ import typer
 
 from weald.cli import arrow, screen
 from weald.cli.options import Data, Json, ModelFile
-from weald.cli.screen import Facts
 
 if TYPE_CHECKING:
-    from weald.data.types import FloatArray
+    from weald.data.types import Label
     from weald.estimators.base import TreeModel
+    from weald.inspection.row_explanation import ForestRowExplanation
 
 
 def explain(
@@ -23,101 +23,64 @@ def explain(
     most: Annotated[int, typer.Option(min=1, help="Maximum number of features to show")] = 15,
     json: Json = False,
 ) -> None:
-    """Show what each feature contributed to a prediction.
+    """Explain the prediction for one row of a file.
 
-    Each split on the path of the row changes the mean or the class probabilities of the nodes. The changes are summed
-    by feature over all trees. Average over the training rows + contributions = prediction.
+    Shows what each feature contributed (SHAP values: average + contributions = prediction), how the row's values
+    compare with the file, and the smallest changes of one feature that change the prediction. If the file is the
+    training data, also the rows that determine the prediction.
     """
     from weald.cli.failures import UserError
     from weald.cli.modeling import load_model, quiet_warnings, select_features, types_for
     from weald.cli.reading import read_table
 
     forest = load_model(model)
-    k = None if label is None else _number_of(forest, label)
-    X = select_features(read_table(data, types_for(forest)), forest, data.name)
+    chosen = None if label is None else _class_of(forest, label)
+    table = read_table(data, types_for(forest))
+    X = select_features(table, forest, data.name)
     if not 0 <= row < X.num_rows:
         raise UserError(f"There is no row {row}: {data.name} has rows 0 to {X.num_rows - 1}.")
-    one = X.slice(row, 1)
     with quiet_warnings():
-        base, effects = contributions(forest, one)
-        facts = _facts(forest, one, base, effects, k)
+        found = _explain(forest, X, table, row, chosen)
     if json:
+        facts = found.to_dict()
+        values = {name: X.column(name)[row].as_py() for name in X.column_names}
+        facts["contributions"] = [one | {"value": values[one["feature"]]} for one in facts["contributions"]]
+        if found.probabilities:
+            facts["probability"] = max(found.probabilities.values())
         screen.show_json({"row": row, **facts})
         return
-    _show(facts, row, most)
+    screen.say(f"row {row}: {found.text(most)}")
 
 
-def _number_of(model: "TreeModel", label: str) -> int:
-    """Find a class by its label."""
+def _class_of(model: "TreeModel", label: str) -> "Label":
+    """Find a class by its label as text."""
     from weald.cli.columns import choose
     from weald.cli.failures import UserError
 
     if not hasattr(model, "classes_"):
         raise UserError("--class is for classification, but this model predicts numbers. Leave it out.")
     labels = [str(one) for one in model.classes_]
-    return labels.index(choose(label, labels, "class"))
+    return model.classes_.tolist()[labels.index(choose(label, labels, "class"))]
 
 
-def contributions(model: "TreeModel", one: arrow.Table) -> "tuple[FloatArray, FloatArray]":
-    """Return the mean prediction of the roots, and the changes at the splits of each feature, over all trees."""
-    import numpy as np
+def _explain(
+    model: "TreeModel", X: arrow.Table, table: arrow.Table, row: int, label: "Label"
+) -> "ForestRowExplanation":
+    from weald.data.table import TrainingArguments
+    from weald.inspection.row_explanation import explain_one_row
 
-    from weald.data.task import Task
-    from weald.estimators.prediction import mark_paths
-
-    forest = model.forest_
-    predicted = forest.probabilities() if forest.task is Task.CLASSIFICATION else forest.value[:, None]
-    if getattr(model, "voting", "soft") == "hard":
-        predicted = np.eye(predicted.shape[1])[predicted.argmax(axis=1)]  # each tree has one vote
-    if len(forest.tree_weight):
-        weight = forest.tree_weight / forest.vote_total
-    else:
-        weight = forest.has_vote() / forest.vote_total
-    path = np.sort(mark_paths(model, one).indices)  # nodes of all trees that the row passes
-    tree = np.searchsorted(forest.tree_start, path, side="right") - 1
-    effects = np.zeros((forest.n_features, predicted.shape[1]))
-    same = tree[1:] == tree[:-1]  # nodes are in pre-order: on a path, each node follows its parent
-    above, below = path[:-1][same], path[1:][same]
-    np.add.at(effects, forest.feature[above], (predicted[below] - predicted[above]) * weight[tree[1:][same]][:, None])
-    return (predicted[forest.tree_start[:-1]] * weight[:, None]).sum(axis=0), effects
+    return explain_one_row(model, X.slice(row, 1), TrainingArguments(X, _training_target(model, X, table)), label=label)
 
 
-def _facts(model: "TreeModel", one: arrow.Table, base: "FloatArray", effects: "FloatArray", k: int | None) -> Facts:
-    values = [one.column(name)[0].as_py() for name in one.column_names]
-    total = base + effects.sum(axis=0)
-    facts: Facts = {}
-    if hasattr(model, "classes_"):
-        winner = int(model.predict_proba(one).argmax())  # sums in tree order break ties
-        k = winner if k is None else k
-        facts = {"prediction": model.classes_[winner], "probability": float(total[winner]), "class": model.classes_[k]}
-        facts["probabilities"] = {str(label): float(p) for label, p in zip(model.classes_, total, strict=True)}
-    else:
-        k = 0
-        facts = {"prediction": float(total[0])}
-    order = abs(effects[:, k]).argsort(kind="stable")[::-1]
-    facts |= {"average": float(base[k]), "value": float(total[k])}
-    facts["contributions"] = [
-        {"feature": one.column_names[f], "value": values[f], "contribution": float(effects[f, k])}
-        for f in order
-        if effects[f, k]
-    ]
-    return facts
+def _training_target(model: "TreeModel", X: arrow.Table, table: arrow.Table) -> object:
+    """Return the target if the file is the training data, whose bags can be drawn again; else None."""
+    from weald.cli.modeling import read_target, task_of
+    from weald.data.table import TrainingArguments
+    from weald.estimators.training_data import is_training_data
 
-
-def _show(facts: Facts, row: int, most: int) -> None:
-    write, what = (
-        (screen.number, "prediction") if "class" not in facts else (_short, f"probability of {facts['class']}")
-    )
-    predicted = facts["prediction"] if "class" in facts else screen.number(facts["prediction"])
-    screen.say(f"row {row}: predicted {predicted}")
-    screen.say(f"{what}: {write(facts['value'])}; average over the training rows: {write(facts['average'])}")
-    screen.say("\ncontributions of the features to the difference:")
-    shown, rest = facts["contributions"][:most], facts["contributions"][most:]
-    lines = [[c["feature"], screen.cell(c["value"]), screen.signed(c["contribution"])] for c in shown]
-    if rest:
-        lines.append([f"{len(rest)} others", "", screen.signed(sum(c["contribution"] for c in rest))])
-    screen.show_table(["feature", "value", "contribution"], lines, numeric=[1, 2])
-
-
-def _short(probability: float) -> str:
-    return f"{probability:.3f}"
+    name = getattr(model, "target_name_", None)
+    has_bags = all(origin.resampling == "bagging" for origin in model.forest_.origins)
+    if name is None or name not in table.column_names or not has_bags or table.column(name).null_count:
+        return None
+    y = read_target(table.column(name), task_of(model))
+    return y if is_training_data(model, TrainingArguments(X, y)) else None

@@ -64,9 +64,10 @@ def _differs(value: object, default: object) -> bool:
 
 
 def _features(model: "TreeModel") -> list[Facts]:
+    from weald.estimators.features import features_of
     from weald.inspection.importance_result import names_of
 
-    if hasattr(model, "plain_forest"):
+    if not features_of(model).is_table:
         return [{"feature": name, "read_as": "kernel values", "labels": ""} for name in names_of(model, None)]
     schema = model.schema_
     kinds = [

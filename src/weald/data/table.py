@@ -2,6 +2,7 @@
 
     read_table       X, y, weights of a fit      -> Reading: the table, its classes, which rows were kept
     read_features    X of a fit or a prediction  -> array of float32 or float64
+    read_weight      sample_weight               -> array of float64, or None
 
 Arrays of any number type, order and stride are accepted (float32 and float64 without a copy), as are lists, and data
 frames of pandas, polars, pyarrow and others. NaN, masked entries and a frame's null are missing values; infinities are
@@ -124,7 +125,7 @@ def read_table(
     """Read the arguments of a fit. Rows of weight 0 are dropped, but their classes count."""
     features = read_features(estimator, X, reset=True)
     labels = read_target(y, n_rows=features.shape[0], classify=classify)
-    weight = _read_weight(sample_weight, n_rows=features.shape[0])
+    weight = read_weight(sample_weight, n_rows=features.shape[0])
     kept = None
     if weight is not None and not weight.all():
         kept = weight > 0
@@ -477,7 +478,7 @@ def _refuse_categories(given: str | Iterable[object] | None, n_features: int) ->
 # --------------------------------------------------------------------------------------------------------- weights
 
 
-def _read_weight(sample_weight: ColumnLike, *, n_rows: int) -> FloatArray | None:
+def read_weight(sample_weight: ColumnLike, *, n_rows: int) -> FloatArray | None:
     """Read one weight per row: finite, none negative, not all zero."""
     if sample_weight is None:
         return None

@@ -14,7 +14,7 @@ from weald.data.types import IntArray
 from weald.forest.forest import Forest
 
 if TYPE_CHECKING:
-    from weald._core import Packed, Predictor
+    from weald._core import Packed, PathForest, Predictor
 
 
 class DerivedForms:
@@ -24,11 +24,12 @@ class DerivedForms:
     so a forked process cannot wait for a thread that it does not have.
     """
 
-    __slots__ = ("mapped", "packed", "predictors", "trees", "was_walked", "watch")
+    __slots__ = ("mapped", "packed", "paths", "predictors", "trees", "was_walked", "watch")
 
     def __init__(self) -> None:
         self.packed: dict[tuple[str, str], Packed | None] = {}  # by size of nodes and instruction set; None: too large
         self.mapped: dict[str, IntArray] = {}  # by size of nodes: packed forms in a mapped file, unchecked
+        self.paths: dict[str, PathForest] = {}  # by instruction set
         self.predictors: dict[str, Predictor] = {}  # by instruction set
         self.trees: list[Forest] = []  # single trees, without weights of votes; empty: not derived yet
         self.was_walked = False  # some trees at a time, without being packed as a whole

@@ -5,6 +5,7 @@ Codes                 a training table in the form of one engine
 LocalEngine           the steps of a fit that are the same for engines of this process
 OutOfBagVotes         sums of out-of-bag votes
 PermutationTask       which features to permute among which rows
+ShapTask              which SHAP values to compute
 LeafMembership        the rows in each leaf
 sum_weighted_votes    votes of trees with different weights
 
@@ -29,6 +30,7 @@ from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.engines import progress
 from weald.engines.bagging import read_design
 from weald.engines.derived_forms import forms_of
+from weald.engines.free_features import DependenceSums, FreeFeatures, LocalBins
 from weald.engines.params import Growth
 from weald.engines.reference import kernels
 from weald.engines.threads import count_threads
@@ -72,6 +74,15 @@ class LeafMembership:
     member: IntArray  # ascending inside a leaf
     share: FloatArray | None = None  # weight by member of a leaf; None: 1
     counting: BoolArray | None = None  # rows x trees: sums are divided by the trees that count for both
+
+
+@dataclass(frozen=True)
+class ShapTask:
+    """Which SHAP values to compute: those of the sum of the leaves of a row over trees."""
+
+    amounts: FloatArray  # by node of all trees: the value of a leaf
+    is_new: BoolArray | None = None  # trees x rows: a tree counts for these rows; None: for all
+    pairs: bool = False  # interaction values of pairs of different features instead
 
 
 class Codes(Protocol):
@@ -215,6 +226,13 @@ class Engine(Protocol):
         added to `task.sums` in tree order.
         """
 
+    def shap(self, forest: Forest, X: Array, task: ShapTask, n_threads: int, watch: Watch | None) -> FloatArray:
+        """Compute SHAP values (rows x features), or those of pairs (rows x features x features).
+
+        The values of a tree are summed by its nodes, from the last to the first, and then added to those of the trees
+        before it. Those of pairs are added node by node.
+        """
+
     def add_proximities(
         self, sharing: LeafMembership, k: int, n_threads: int, watch: Watch | None
     ) -> tuple[IntArray, IntArray, FloatArray]:
@@ -247,6 +265,23 @@ class Engine(Protocol):
         self, sharing: LeafMembership, target: FloatArray, n_threads: int, watch: Watch | None
     ) -> FloatArray:
         """Return the standard deviation of the target at rows, by their weights."""
+
+    def sum_dependence(
+        self,
+        forest: Forest,
+        values: FloatArray,
+        X: Array,
+        weight: IntArray | None,
+        free: FreeFeatures,
+        bins: LocalBins | None,
+        n_threads: int,
+        watch: Watch | None,
+    ) -> DependenceSums:
+        """Add up what leaves predict when groups of features are set free, for at most 65,536 rows.
+
+        `values` are those of the nodes (nodes x width); `weight` is an integer for each row, None: 1. `bins`: only the
+        steps between points, and only by the rows in their bins.
+        """
 
     def sum_votes_out_of_bag(
         self,

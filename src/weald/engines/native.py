@@ -16,12 +16,15 @@ from weald.data.targets import Targets
 from weald.data.task import Task
 from weald.data.types import Array, FloatArray, IntArray
 from weald.engines.derived_forms import forms_of
-from weald.engines.interface import Block, Codes, LeafMembership, LocalEngine, OutOfBagVotes, PermutationTask, Watch
+from weald.engines.free_features import DependenceSums, FreeFeatures, LocalBins
+from weald.engines.interface import Block, Codes, LeafMembership, LocalEngine, OutOfBagVotes, PermutationTask, ShapTask, Watch
 from weald.engines.params import Growth
+from weald.engines.quadrature import make_rule
 from weald.engines.reference import kernels
 from weald.errors import DataError, FormatError
 from weald.forest.forest import Forest, Origin
 from weald.forest.pruning import prune_forest
+from weald.forest.shrinkage import shrink_forest
 
 PACKED_SIZES = ("small", "large")  # of nodes
 FEW_ROWS = 4  # that are predicted one by one, by nodes that are exact for all
@@ -369,6 +372,59 @@ class NativeEngine(LocalEngine):
         )
         return of_trees
 
+    def sum_dependence(
+        self,
+        forest: Forest,
+        values: FloatArray,
+        X: Array,
+        weight: IntArray | None,
+        free: FreeFeatures,
+        bins: LocalBins | None,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> DependenceSums:
+        """Add up the values of leaves, trees in parallel."""
+        sums = self._from_arrays(
+            self.core.sum_dependence,
+            forest,
+            self._predictor(forest),
+            np.ascontiguousarray(values).ravel(),
+            self._by_row(X),
+            None if weight is None else np.ascontiguousarray(weight, dtype=np.int64),
+            np.array([group[0] for group in free.groups], dtype=np.int32),
+            np.array([group[1] if len(group) > 1 else -1 for group in free.groups], dtype=np.int32),
+            np.ascontiguousarray(free.n_points),
+            free.has_categories.astype(np.uint8),
+            free.place,
+            None if bins is None else bins.of_row.ravel(),
+            None if bins is None else bins.of_step,
+            n_threads,
+            watch,
+        )
+        steps, on_path, total = (part.reshape(-1, values.shape[1]) for part in sums)
+        return DependenceSums(steps, on_path, total[0])
+
+    def shap(
+        self, forest: Forest, X: Array, task: ShapTask, n_threads: int = 1, watch: Watch | None = None
+    ) -> FloatArray:
+        """Compute SHAP values, rows in parallel."""
+        paths = self._paths(forest)
+        sizes = np.maximum((paths.n_distinct().astype(np.int64) + 1) // 2, 1)  # of rules, by tree
+        used, of_tree = np.unique(sizes, return_inverse=True)
+        rules = [make_rule(int(size)) for size in used]
+        found: FloatArray = paths.shap(
+            self._by_row(X),
+            np.ascontiguousarray(task.amounts, dtype=np.float64),
+            (np.cumsum(used) - used)[of_tree],
+            sizes,
+            *(np.concatenate([getattr(rule, name) for rule in rules]) for name in ("points", "rest", "weights")),
+            None if task.is_new is None else np.ascontiguousarray(task.is_new).view(np.uint8),
+            task.pairs,
+            n_threads,
+            watch,
+        )
+        return found.reshape(X.shape[0], forest.n_features, -1) if task.pairs else found
+
     def add_proximities(
         self, sharing: LeafMembership, k: int, n_threads: int = 1, watch: Watch | None = None
     ) -> tuple[IntArray, IntArray, FloatArray]:
@@ -619,9 +675,15 @@ class NativeEngine(LocalEngine):
         found = predictors.get(key)
         return predictors.setdefault(key, self._from_arrays(self.core.Predictor, forest)) if found is None else found
 
+    def _paths(self, forest: Forest) -> Any:
+        """Prepare the fractions of the splits, once."""
+        paths, key = forms_of(forest).paths, self.core.simd
+        found = paths.get(key)
+        return paths.setdefault(key, self._from_arrays(self.core.PathForest, forest)) if found is None else found
+
     def _from_arrays(self, make: Callable[..., Any], forest: Forest, *more: Any) -> Any:
-        """Let the core read the arrays of a forest. Those of a mapped file are checked on access."""
-        return make(forest.n_features, forest.n_classes, forest.arrays(), *more)
+        """Let the core read the arrays of a forest, shrunk if it is. Those of a mapped file are checked on access."""
+        return make(forest.n_features, forest.n_classes, shrink_forest(forest).arrays(), *more)
 
 
 def own_codes(codes: Codes) -> _core.Codes:

@@ -25,6 +25,7 @@ from weald.data.arguments import (
     RealNumber,
     Satisfies,
     WholeNumber,
+    is_allowed,
     is_list,
     is_real,
     is_whole,
@@ -42,9 +43,10 @@ from weald.forest.forest import Bags
 UNLIMITED = 2**31 - 1  # larger than any depth, size or number of leaves
 MOST_FEATURES = 2**24  # the limit of the address of a draw
 MAX_BINS = 65_535
-CATEGORY_PENALTY = 2.5  # "auto", by benchmarks/categories.py
+CATEGORY_PENALTY = 2.5  # "auto", by benchmarks/accuracy/categories.py
 ROWS_OF_CATEGORY = 40  # with fewer rows for each category, "auto" cuts a column in the order of its categories
 CLUSTER = "dask"  # forests are grown on the cluster of the current client, everything else in this process
+OUT_OF_BAG = "oob"  # `shrinkage` is chosen by the out-of-bag error
 ENGINES = ("auto", "native", "reference", CLUSTER)
 
 
@@ -137,6 +139,7 @@ KINDS: dict[str, tuple[ArgumentConstraint, ...]] = {
     "keep_targets": (FLAG,),
     "max_samples": (WholeNumber(1), ABOVE_0, PER_CLASS, NOTHING),
     "ccp_alpha": (RealNumber(0),),
+    "shrinkage": (RealNumber(0), OneOf((OUT_OF_BAG,))),
     "splitter": (OneOf(("best", "random")),),
     "monotonic_cst": (BY_FEATURE, NOTHING),
     "interaction_cst": (GROUPS, OneOf(("pairwise", "no_interactions")), NOTHING),
@@ -168,6 +171,8 @@ def allowed(name: str, given: Mapping[str, Any], task: str) -> tuple[ArgumentCon
     if name == "class_weight":
         balanced = ("balanced", "balanced_subsample") if "bootstrap" in given else ("balanced",)
         return (MAPPING, MAPPINGS, OneOf(balanced), NOTHING)
+    if name == "shrinkage" and "bootstrap" not in given:  # a single tree has no bag
+        return (RealNumber(0),)
     return KINDS[name]
 
 
@@ -175,7 +180,7 @@ def check(given: Mapping[str, Any], task: str) -> None:
     """Check each parameter separately, then combinations of parameters."""
     for name, value in given.items():
         kinds = allowed(name, given, task)
-        if not any(one.is_satisfied_by(value) for one in kinds):
+        if not is_allowed(value, kinds):
             choices = join_choices([word for one in kinds for word in one.describe()])
             missing = name == "criterion" and NOT_YET.is_satisfied_by(value)
             raise ParameterError(
@@ -195,6 +200,11 @@ def check(given: Mapping[str, Any], task: str) -> None:
             "row. Set bootstrap=True, or calibrate the fitted forest on rows that it has not seen: "
             "forest.calibrated(method, X, y, held_out=True)."
         )
+    if given.get("shrinkage") == OUT_OF_BAG:
+        raise ParameterError(
+            "shrinkage='oob' needs out-of-bag errors, but with bootstrap=False every tree sees every row. Set "
+            "bootstrap=True or give a number."
+        )
     if given.get("max_samples") is not None:
         raise ParameterError(
             f"max_samples={shown(given['max_samples'])} is the number of draws of a bag, but bootstrap=False draws "
@@ -212,9 +222,9 @@ def _check_resampling(given: Mapping[str, Any]) -> None:
     way = given.get("resampling", "bagging")
     if way == "bagging":
         return
-    plain = {"bootstrap": True, "oob_score": False, "class_weight": None, "calibrate": None}
+    plain = {"bootstrap": True, "oob_score": False, "class_weight": None, "calibrate": None, "shrinkage": 0.0}
     for name, needed in plain.items():
-        if given[name] is not needed and given[name] != needed:
+        if name in given and given[name] is not needed and given[name] != needed:
             raise ParameterError(
                 f"{name}={given[name]!r} cannot be used with resampling={way!r}, where bags depend on the mistakes of "
                 "earlier "
@@ -248,6 +258,9 @@ def resolve(given: Mapping[str, Any], table: Table, classes: Any, names: Sequenc
     in_fixed_point = not bags.bootstrap and (not table.weights_whole or table.size > MAX_DRAWS)
     check_class_weights(class_weight, class_weights, table, classes, rounded=not in_fixed_point)
     features = FeatureNames(table.n_features, names, table.categorical)
+    monotonic = constraints.bind_features(given.get("monotonic_cst"), features, table.n_classes)
+    if given.get("shrinkage"):
+        refuse_shrinkage(monotonic, given["shrinkage"])
     groups, max_interacting = constraints.group_features(given.get("interaction_cst"), features)
     max_features = count_features(given["max_features"], table.n_features)
     feature_weights = constraints.weigh_features(given.get("feature_weights"), features)
@@ -268,7 +281,7 @@ def resolve(given: Mapping[str, Any], table: Table, classes: Any, names: Sequenc
         strata=bags.strata,
         draws=bags.draws,
         random_cuts=given.get("splitter") == "random",
-        monotonic=constraints.bind_features(given.get("monotonic_cst"), features, table.n_classes),
+        monotonic=monotonic,
         interaction_groups=groups,
         max_interacting=max_interacting,
         feature_weights=feature_weights,
@@ -276,6 +289,15 @@ def resolve(given: Mapping[str, Any], table: Table, classes: Any, names: Sequenc
         ties_by_column=_needs_no_draw(given) and max_features >= n_weighed,
         max_categories=_limit_categories(given, table),
     )
+
+
+def refuse_shrinkage(monotonic: Sequence[int], shrinkage: object) -> None:
+    """Refuse shrinkage of trees with monotonic constraints, which it keeps only up to rounding."""
+    if any(monotonic):
+        raise ParameterError(
+            f"shrinkage={shown(shrinkage)} cannot be used with monotonic_cst: shrunk predictions would be monotonic "
+            "only up to rounding. Set shrinkage=0.0 or monotonic_cst=None."
+        )
 
 
 def _needs_no_draw(given: Mapping[str, Any]) -> bool:

@@ -26,10 +26,11 @@ from weald.engines.params import Growth
 from weald.errors import ParameterError, shown
 from weald.estimators import chunked_prediction, multi_output
 from weald.estimators.calibration.calibrator import require_uncalibrated
-from weald.estimators.features import Features
+from weald.estimators.features import Features, features_of
 from weald.estimators.fit import fit
 from weald.estimators.multi_output import forests_of
 from weald.estimators.prediction import mark_paths, voting_of
+from weald.estimators.stopping_rules import COMPACTED
 from weald.forest.compaction import compact_forest
 from weald.forest.forest import Forest
 from weald.forest.impurity_decrease import mean_decrease
@@ -47,6 +48,7 @@ class TreeModel(BaseEstimator):
 
     engine: str
     ccp_alpha: float
+    shrinkage: float | str
     n_jobs: int | None
     random_state: object
     verbose: int
@@ -187,12 +189,17 @@ class TreeModel(BaseEstimator):
         True
         """
         check_is_fitted(self, "forest_")
+        if self.shrinkage_:
+            raise ParameterError(
+                f"A model with shrinkage={self.shrinkage_:g} cannot be compacted: what a leaf predicts depends on all "
+                "splits above it. Fit with shrinkage=0.0."
+            )
         smaller = copy.copy(self)
         smaller.forest_ = compact_forest(self.forest_)
         for name in ("tree_", "leaf_targets_"):  # of the larger one
             smaller.__dict__.pop(name, None)
         if smaller.forest_.n_nodes < self.forest_.n_nodes:
-            smaller.altered_by_ = "compact() removed splits"
+            smaller.altered_by_ = COMPACTED
         return smaller
 
     def of_target(self, number: int) -> Self:
@@ -221,6 +228,39 @@ class TreeModel(BaseEstimator):
         check_is_fitted(self)
         arguments.check_argument("number", number, (arguments.WholeNumber(0, self.n_outputs_ - 1),))
         return multi_output.select_target(self, number)
+
+    # --------------------------------------------------------------------------------------------------- explain
+
+    def shap_values(self, X: TableLike, *, interactions: bool = False) -> FloatArray:
+        """Compute SHAP values: how much each feature moved the prediction of a row away from the base value.
+
+        They are exact Shapley values of the path-dependent game. `weald.explain` returns the same values together with
+        base values, rows, names and plots; see there.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        interactions : bool, default=False
+            Whether to return the SHAP interaction values of pairs of features instead.
+
+        Returns
+        -------
+        array of shape (n_rows, n_features)
+            For a classifier of shape (n_rows, n_features, n_classes), for a regressor of several targets
+            (n_rows, n_features, n_targets); for a classifier of several targets a list of arrays. With `interactions`,
+            n_features appears twice.
+
+        Examples
+        --------
+        >>> import weald
+        >>> X, y = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0.0, 1.0, 2.0, 7.0]
+        >>> tree = weald.DecisionTreeRegressor().fit(X, y)
+        >>> tree.shap_values([[1.0, 1.0]]).round(12)  # the mean is 2.5: 2.5 + 2.5 + 2 = 7
+        array([[2.5, 2. ]])
+        """
+        from weald.inspection.shap_values import shap_values
+
+        return shap_values(self, X, interactions=interactions)  # type: ignore[return-value]  # a list with several targets
 
     # ---------------------------------------------------------------------------------------------------- deploy
 
@@ -291,6 +331,7 @@ class TreeModel(BaseEstimator):
         """
         check_is_fitted(self, "forest_")
         require_uncalibrated(self, "compile")
+        features_of(self).require_table("compile")
         return compile_forest(self.forest_, voting_of(self), dtype)
 
     def to_c(
@@ -508,6 +549,12 @@ class TreeModel(BaseEstimator):
         return report(self, X, y, **given)
 
     @property
+    def shrinkage_(self) -> float:
+        """Lambda of hierarchical shrinkage; 0 if predictions are not shrunk."""
+        check_is_fitted(self)
+        return forests_of(self)[0].shrinkage
+
+    @property
     def feature_importances_(self) -> FloatArray:
         """Fraction of the decrease in impurity due to each feature, averaged over trees; the sum is 1.
 
@@ -563,10 +610,11 @@ class TreeModel(BaseEstimator):
         return counts_by_name(self.schema_)
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = getattr(self, "missing", "learn") != "error"
-        tags.input_tags.categorical = hasattr(self, "categorical_features")
-        tags.input_tags.sparse = True
-        tags.input_tags.string = getattr(self, "categorical_features", None) is not None
-        tags.target_tags.multi_output = True
+        tags, is_table = super().__sklearn_tags__(), self._features.is_table
+        tags.input_tags.allow_nan = is_table and getattr(self, "missing", "learn") != "error"
+        tags.input_tags.categorical = is_table and hasattr(self, "categorical_features")
+        tags.input_tags.sparse = is_table
+        tags.input_tags.string = is_table and getattr(self, "categorical_features", None) is not None
+        tags.input_tags.pairwise = getattr(self, "kernel", None) == "precomputed"
+        tags.target_tags.multi_output = is_table
         return tags

@@ -57,7 +57,7 @@ class Checkpoint:
         parts: list[Forest] = []
         n_done = 0
         while n_done < n_trees:
-            part = self._find(grower.codes, first + n_done)
+            part = self._find(grower.codes, first + n_done, grower.shrinkage)
             if part is None:
                 n_more = min(self.every, n_trees - n_done)
                 of_part = _of_part(watch, n_done / n_trees, n_more / n_trees)
@@ -75,7 +75,7 @@ class Checkpoint:
             part.__dict__["calibrate"] = None  # its few trees are not calibrated
         part.save(self.folder / f"trees-{first:06d}-{first + forest.n_trees:06d}.weald")
 
-    def _find(self, codes: Codes, first: int) -> Forest | None:
+    def _find(self, codes: Codes, first: int, shrinkage: float) -> Forest | None:
         """Find the file that begins with a tree, and check that it belongs to this fit."""
         from weald.io.files import load  # which knows all estimators
 
@@ -88,7 +88,7 @@ class Checkpoint:
                     "this one."
                 )
             found: Forest = part.forest_
-            return found
+            return found.with_shrinkage(shrinkage)
         return None
 
     def seed(self) -> int | None:

@@ -4,9 +4,10 @@
     evaluate_on_holdout    evaluates the tree itself on held-out rows
     evaluate_by_folds      cross-validation: trees with the same parameters, each evaluated on its held-out fold
 
-The path of a row passes one leaf of every T_alpha, so one walk of each row evaluates all subtrees. A surface
-over `ccp_alpha` has the same errors up to rounding, but evaluates each of the alphas, often thousands, on all rows, and
-refuses imported trees, which may be pruned.
+The path of a row passes one leaf of every T_alpha, so one walk of each row evaluates all subtrees, often thousands.
+This works for one tree and one nested parameter only. A surface over `ccp_alpha` has the same errors up to rounding,
+and chooses by the same rule, but adds up the votes of trees for one setting after the other; it also refuses imported
+trees, which can be pruned but not truncated.
 """
 
 from dataclasses import dataclass
@@ -23,8 +24,9 @@ from weald.data.short_repr import short_repr
 from weald.data.targets import labels_of
 from weald.data.task import Task
 from weald.data.types import Array, ColumnLike, FloatArray, IntArray, TableLike
-from weald.errors import ParameterError, shown
+from weald.errors import DataError, ParameterError, shown
 from weald.estimators.fit import random_state_of
+from weald.estimators.metrics import effective_rows, place_of_best
 from weald.forest.describe.nodes import parents
 from weald.forest.forest import Forest
 from weald.forest.pruning import link_strengths
@@ -69,21 +71,19 @@ class Losses:
 
     total: FloatArray
     squares: FloatArray
-    weight: float
-    n_rows: float
+    weight: FloatArray  # of the rows
 
     def plus(self, other: "Losses") -> "Losses":
         """Add the losses on other rows."""
-        return Losses(
-            self.total + other.total,
-            self.squares + other.squares,
-            self.weight + other.weight,
-            self.n_rows + other.n_rows,
-        )
+        weight = np.concatenate([self.weight, other.weight])
+        return Losses(self.total + other.total, self.squares + other.squares, weight)
 
 
 def evaluate_on_holdout(model: "SingleTree", X: TableLike, y: ColumnLike, sample_weight: ColumnLike) -> Losses:
     """Evaluate every subtree of a tree on held-out rows."""
+    labels = labels_of(model)
+    if labels is not None and not np.isin(np.asarray(y), labels).any():
+        raise DataError(f"y has none of the classes of the tree, {shown(labels.tolist())}. Give labels as in the fit.")
     return _evaluate(model, model.pruning_path(frame="dict")["alpha"], X, y, sample_weight)
 
 
@@ -128,11 +128,7 @@ def _evaluate(
         sums: FloatArray = np.cumsum(starts - ends)[:-1]
         return sums
 
-    whole = bool((weight == np.floor(weight)).all())  # whole weights count as copies
-    total = float(weight.sum())
-    return Losses(
-        add_up(weight[row] * loss), add_up(weight[row] * loss * loss), total, total if whole else float(len(weight))
-    )
+    return Losses(add_up(weight[row] * loss), add_up(weight[row] * loss * loss), weight)
 
 
 def _spans(forest: Forest, alphas: FloatArray) -> tuple[IntArray, IntArray]:
@@ -185,10 +181,11 @@ def _places(rows: Any) -> IntArray:
 def choose(model: "SingleTree", losses: Losses, *, one_standard_error: bool) -> AlphaChoice:
     """Choose the tree of minimum error, or the smallest whose error is within one standard error of it."""
     path = model.pruning_path(frame="dict")
-    errors = losses.total / losses.weight
-    variance = np.maximum(0.0, losses.squares / losses.weight - errors * errors)
-    spread = np.sqrt(variance / losses.n_rows)
-    best = len(errors) - 1 - int(np.argmin(errors[::-1]))
-    allowed = errors[best] + (spread[best] if one_standard_error else 0.0)
-    chosen = int(np.flatnonzero(errors <= allowed)[-1])
+    weight = losses.weight.sum()
+    errors = losses.total / weight
+    variance = np.maximum(0.0, losses.squares / weight - errors * errors)
+    whole = bool((losses.weight == np.floor(losses.weight)).all())  # whole weights count as copies
+    spread = np.sqrt(variance / effective_rows(losses.weight, whole=whole))
+    best = place_of_best(errors, path["leaves"])
+    chosen = place_of_best(errors, path["leaves"], spread) if one_standard_error else best
     return AlphaChoice(path["alpha"], path["leaves"], errors, spread, best, chosen)

@@ -5,8 +5,9 @@ difference between the mean error over the third quarter of the trees and that o
 rows that change sides make the error noisy.) Growth stops when this gain is within a small band: 1 % of the error, or
 in classification half the standard error due to the number of rows, if that is larger.
 
-The errors are read from the votes that are added up while trees are grown. A surface over `n_estimators` has the same
-errors, but walks all trees once more.
+The errors are those of `OutOfBag.curve`, which engines compute while they add up votes, in integers, so that data on a
+cluster can be counted in parts. A surface over `n_estimators` has the same errors up to rounding, but walks all trees
+once more, and needs the table in this process.
 """
 
 import math

@@ -4,6 +4,7 @@
     RowsToScore        a fitted model and rows: outside the bags, or new to all trees
     measure_surface    settings  ->  ErrorSurface
     suggest_values     the values of a parameter that change a forest
+    choose_shrinkage   lambda of hierarchical shrinkage with the lowest error
 
 A row is walked down each full tree once. Its votes under each setting are added up in the order of the trees, as in a
 prediction, so each error is that of the truncated forest to the last bit.
@@ -40,6 +41,7 @@ from weald.estimators.truncation import TRUNCATING, limits_for
 from weald.forest.forest import Forest
 from weald.forest.path_limits import TreePaths
 from weald.forest.pruning import link_strengths, scale_decreases
+from weald.forest.shrinkage import find_classes, predict_nodes
 from weald.forest.truncation import Limits
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ MOST_VALUES = 64  # of a parameter that is given without values
 MOST_OF_SEVERAL = 16  # where several parameters besides n_estimators are
 BLOCK_BYTES = 2**27  # of sums of votes, and as much again of leaves
 RULES = ("minimum", "one_standard_error")
+SHRINKAGES = (0.0, 0.1, 1.0, 10.0, 25.0, 50.0, 100.0, 500.0)  # lambda, in units of sample weight
 
 
 @dataclass(frozen=True)
@@ -129,17 +132,14 @@ class ErrorSurface:
         leaves, errors = self.leaves.ravel(), self.comparable_errors().ravel()
         if np.isnan(errors).all():
             raise DataError("No row is out of bag in any setting, so no error is known. Use more trees.")
-        lowest = np.nanmin(errors)
-        spread = 0.0
-        if rule == "one_standard_error":
-            spread = float(self.standard_errors.ravel()[np.nanargmin(errors)])
-            if math.isnan(spread):
-                raise ParameterError(
-                    f'rule="one_standard_error" needs standard errors, which are not known of {self.metric}. '
-                    'Give rule="minimum".'
-                )
-        allowed = np.flatnonzero(errors <= lowest + spread)
-        return int(allowed[np.lexsort((errors[allowed], leaves[allowed]))[0]])
+        if rule == "minimum":
+            return metrics.place_of_best(errors, leaves)
+        if np.isnan(self.standard_errors).all():
+            raise ParameterError(
+                f'rule="one_standard_error" needs standard errors, which are not known of {self.metric}. '
+                'Give rule="minimum".'
+            )
+        return metrics.place_of_best(errors, leaves, self.standard_errors.ravel())
 
     def table(self) -> dict[str, list[Any]]:
         """Return columns, ready for a data frame: one row for each setting."""
@@ -246,10 +246,13 @@ def measure_surface(
     n_trees = axes.get("n_estimators", [rows.model.forest_.n_trees])
     of_growth = {name: of for name, of in axes.items() if name != "n_estimators"}
     settings = [dict(zip(of_growth, some, strict=True)) for some in itertools.product(*of_growth.values())]
-    limits = [limits_for(rows.model, setting, rows.size) for setting in settings]
+    shrinkage = rows.model.shrinkage_
+    rules = [
+        (limits_for(rows.model, setting, rows.size), float(setting.get("shrinkage", shrinkage))) for setting in settings
+    ]
     for number in axes.get("n_estimators", []):
         limits_for(rows.model, {"n_estimators": number})
-    judged = _Pass(rows, limits, [int(n) for n in n_trees], scoring).run(verbose)
+    judged = _Pass(rows, rules, [int(n) for n in n_trees], scoring).run(verbose)
     shape = tuple(map(len, of_growth.values()))
     # The number of trees is the last axis of the pass; it takes its place among the others.
     arrays = [array.reshape(*shape, len(n_trees)) for array in judged]
@@ -283,10 +286,19 @@ def _read_names(model: "TreeModel", parameters: Sequence[str], values: Mapping[s
     return names
 
 
+def choose_shrinkage(rows: RowsToScore, verbose: int = 0) -> float:
+    """Choose lambda of the lowest error, of equal errors the smallest."""
+    shrinkage: float = measure_surface(rows, ("shrinkage",), verbose=verbose).choose()["shrinkage"]
+    return shrinkage
+
+
 def suggest_values(model: "TreeModel", name: str, most: int = MOST_VALUES) -> list[Any]:
     """List values of a parameter that change the forest, from the strictest to what it was grown with."""
     forest: Forest = model.forest_
-    splits = forest.feature >= 0
+    if name == "shrinkage":
+        return list(SHRINKAGES)
+    if name in ("min_impurity_decrease", "ccp_alpha"):
+        return _suggest_decreases(model, name, most)
     if name == "n_estimators":
         return _spread_whole(1, forest.n_trees, most)
     if name == "max_depth":
@@ -294,13 +306,17 @@ def suggest_values(model: "TreeModel", name: str, most: int = MOST_VALUES) -> li
     if name == "max_leaf_nodes":
         n_leaves = (np.diff(forest.tree_start) + 1) // 2
         return _spread_whole(2, max(2, int(n_leaves.max())), most)
-    if name == "min_samples_split":
-        low = model.growth_.min_samples_split
-        high = max(low, int(forest.size[forest.tree_start[:-1]].max()))
-        return _spread_whole(low, high, most)[::-1]
+    low = model.growth_.min_samples_split
+    high = max(low, int(forest.size[forest.tree_start[:-1]].max()))
+    return _spread_whole(low, high, most)[::-1]
+
+
+def _suggest_decreases(model: "TreeModel", name: str, most: int) -> list[float]:
+    """Take quantiles of the values at which splits are removed."""
+    forest = model.forest_
     given = float(getattr(model, name)) if name == "ccp_alpha" else model.growth_.min_impurity_decrease
     decreases = scale_decreases(forest, forest.decrease) if name == "min_impurity_decrease" else link_strengths(forest)
-    found = decreases[splits]
+    found = decreases[forest.feature >= 0]
     found = found[(found > given) & np.isfinite(found)]
     if not len(found):
         return [given]
@@ -323,20 +339,24 @@ class _Pass:
     """One pass over the trees for a block of settings; sums of votes are kept for each setting, class and row."""
 
     def __init__(
-        self, rows: RowsToScore, limits: Sequence[Limits], n_trees: Sequence[int], scoring: Metric | str | None
+        self,
+        rows: RowsToScore,
+        rules: Sequence[tuple[Limits, float]],
+        n_trees: Sequence[int],
+        scoring: Metric | str | None,
     ) -> None:
-        self.rows, self.limits, self.n_trees, self.scoring = rows, limits, list(n_trees), scoring
-        self.forest: Forest = rows.model.forest_
+        self.rows, self.rules, self.n_trees, self.scoring = rows, rules, list(n_trees), scoring
+        self.forest: Forest = rows.model.forest_.with_shrinkage(0.0)
         self.table = rows.reading.table.in_memory()
         self.n_threads = count_threads(rows.model.n_jobs)
         self.hard = voting_of(rows.model) == "hard"
-        self.most_leaves = max((of.max_leaf_nodes for of in limits), default=0)
+        self.most_leaves = max((limits.max_leaf_nodes for limits, _ in rules), default=0)
         given = self.table.weight
         self.weight = np.ones(self.table.n_rows) if given is None else given
 
     def run(self, verbose: int) -> tuple[FloatArray, ...]:
         """Return the arrays of a surface, from errors to numbers of rows (settings x numbers of trees)."""
-        shape = len(self.limits), len(self.n_trees)
+        shape = len(self.rules), len(self.n_trees)
         results = tuple(np.full(shape, np.nan) for _ in range(5))
         step = max(1, BLOCK_BYTES // (8 * self.forest.width * self.table.n_rows))
         blocks = [range(first, min(first + step, shape[0])) for first in range(0, shape[0], step)]
@@ -362,12 +382,14 @@ class _Pass:
         with ThreadPoolExecutor(self.n_threads) as pool:
             for t, paths, leaf_of, outside in self._trees(last):
                 if has_vote[t] or self.forest.task is Task.REGRESSION:
-                    kept = [paths.keep_splits(self.limits[s]) for s in block]
-                    leaves += [int(some.sum()) + 1 for some in kept]
-                    said = self._said(paths.tree)
-                    ends = [paths.ends(some) for some in kept]
+                    limits, shrinkages = zip(*self.rules[block.start : block.stop], strict=True)
+                    kept = {some: paths.keep_splits(some) for some in set(limits)}
+                    leaves += [int(kept[some].sum()) + 1 for some in limits]
+                    ends = {some: paths.ends(splits) for some, splits in kept.items()}
+                    said = {some: self._said(paths.tree.with_shrinkage(some)) for some in set(shrinkages)}
                     place = np.where(outside, leaf_of, paths.tree.n_nodes)  # behind the nodes stands a vote of nothing
-                    list(pool.map(_add_votes, sums, ends, itertools.repeat(said), itertools.repeat(place)))
+                    of_settings = map(ends.get, limits), map(said.get, shrinkages)
+                    list(pool.map(_add_votes, sums, *of_settings, itertools.repeat(place)))
                     counts += outside
                 else:
                     leaves += 1
@@ -388,12 +410,9 @@ class _Pass:
 
     def _said(self, tree: Forest) -> FloatArray:
         """Return the vote of each node (classes x nodes)."""
-        if tree.task is Task.REGRESSION:
-            return tree.value[None, :]
-        if not self.hard:
-            return np.ascontiguousarray(tree.probabilities().T)
-        winners = (tree.probabilities() if len(tree.value) else tree.class_weights()).argmax(axis=1)
-        return np.ascontiguousarray(np.eye(tree.n_classes)[winners].T)
+        if tree.task is Task.REGRESSION or not self.hard:
+            return np.ascontiguousarray(predict_nodes(tree).T)
+        return np.ascontiguousarray(np.eye(tree.n_classes)[find_classes(tree)].T)
 
     def _judge(
         self, pool: ThreadPoolExecutor, sums: FloatArray, counts: IntArray, leaves: IntArray

@@ -1,6 +1,6 @@
 """The columns that trees are grown from: the columns of X, or kernel values (`kernel/features.py`).
 
-A fit calls, in this order: `check`, `read`, `code`, `grower`, `keep`. A prediction calls `rows`.
+A fit calls, in this order: `fit_candidates`, `check`, `read`, `code`, `grower`, `keep`. A prediction calls `rows`.
 """
 
 import math
@@ -43,11 +43,24 @@ class Features:
     """The columns of X, of an estimator that is being fitted or that predicts."""
 
     needs_seed = False  # to read the table
+    is_table = True  # whether a feature is a column of X
 
     def __init__(self, model: "TreeModel") -> None:
         self.model = model
 
+    # --------------------------------------------------------------------------------------------- what is refused
+
+    def require_table(self, method: str) -> None:
+        """Refuse a method that needs trees of columns of X."""
+
+    def require_checkpoints(self) -> None:
+        """Refuse checkpoints if trees cannot be saved one by one."""
+
     # ------------------------------------------------------------------------------------------------------- fit
+
+    def fit_candidates(self, data: TrainingArguments) -> bool:
+        """If a parameter is chosen by fitting candidates, do so and keep the best; return whether it was."""
+        return False
 
     def check(self) -> None:
         """Refuse parameters that cannot be used with these features."""
@@ -91,6 +104,11 @@ class Features:
     def n_columns(self) -> int:
         """Number of columns that trees are grown from."""
         return self.model.n_features_in_
+
+    @property
+    def column_names(self) -> list[str] | None:
+        """Names of the columns that trees use; None if they have none."""
+        return getattr(self.model, "feature_names_in_", None)
 
     @property
     def tree_schema(self) -> Schema:

@@ -11,6 +11,7 @@ A fit works on a copy and changes the estimator only when everything has succeed
 was.
 """
 
+import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -29,7 +30,7 @@ from weald.engines.precision import warn_of_rounding
 from weald.errors import DataError, ParameterError, warn
 from weald.estimators import growing, multi_output, out_of_bag, resampling
 from weald.estimators.checkpoints import Checkpoint
-from weald.estimators.error_surface import rows_outside_bags
+from weald.estimators.error_surface import choose_shrinkage, rows_outside_bags
 from weald.estimators.features import Features, features_of
 from weald.estimators.growing import Grower, Plan
 from weald.estimators.merging import same_values
@@ -221,15 +222,17 @@ def train(
 ) -> None:
     """Grow the trees, estimate errors from out-of-bag rows if wanted, and keep both."""
     features = features_of(learned)
+    given = getattr(learned, "shrinkage", 0.0)
+    shrinkage = 0.0 if given == params.OUT_OF_BAG else float(given)
     old: tuple[Forest, ...] = ()
     if before is not None:
-        old = features.old_forests(before, codes)
+        old = tuple(forest.with_shrinkage(shrinkage) for forest in features.old_forests(before, codes))
         _require_same_schema(learned, features, before)
         note_mixed(learned, before, "warm_start=True")
     grower = features.grower(
         Grower(
             *(engine, codes, reading, learned.growth_, learned.seed_, learned.ccp_alpha),
-            *(voting_of(learned), engine.threads(learned.n_jobs), learned.verbose),
+            *(voting_of(learned), engine.threads(learned.n_jobs), learned.verbose, shrinkage),
         )
     )
     if "bootstrap" in vars(learned) and plan.resampling == resampling.BAGGING and reading.table.is_in_memory:
@@ -246,6 +249,8 @@ def train(
         with attempt:
             forest, votes = growing.grow(grower, plan, old[0] if old else None)
             growing.require_votes(forest)
+            if given == params.OUT_OF_BAG:
+                forest, votes = forest.with_shrinkage(_choose(learned, engine, codes, reading, forest)), None
             found = out_of_bag.estimate_out_of_bag(grower.bagged(forest), reading, votes) if plan.wants_votes else None
     learned.forest_ = features.keep(forest, reading)
     if found is not None:
@@ -261,6 +266,19 @@ def train(
     _warn_of_idle_class_weights(learned)
 
 
+def _choose(learned: "TreeModel", engine: Engine, codes: Codes, reading: Reading, forest: Forest) -> float:
+    """Choose lambda of hierarchical shrinkage by the out-of-bag error."""
+    grown = copy.copy(learned)
+    grown.forest_ = forest
+    rows = rows_outside_bags(grown, engine, codes, reading)
+    if rows is None:
+        raise ParameterError(
+            "shrinkage='oob' needs the training rows in this process, and these stay on a cluster. Fit with "
+            "shrinkage=0.0, and choose with a table in memory: forest.out_of_bag(X, y).surface('shrinkage')."
+        )
+    return choose_shrinkage(rows, learned.verbose)
+
+
 def _warn_of_idle_class_weights(learned: "TreeModel") -> None:
     """Warn if class weights did not affect any prediction: every leaf has rows of one class only."""
     forest, weights = learned.forest_, learned.growth_.class_weights
@@ -272,6 +290,7 @@ def _warn_of_idle_class_weights(learned: "TreeModel") -> None:
         or are_equal
         or is_bound
         or forest.n_classes < 2
+        or forest.shrinkage
         or len(forest.leaf_class) != n_leaves
     ):
         return

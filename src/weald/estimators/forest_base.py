@@ -6,7 +6,7 @@ RandomForest    a model of many trees
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex, overload
 
 import numpy as np
 from scipy import sparse
@@ -14,12 +14,13 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data.table import TrainingArguments
-from weald.data.types import ColumnLike, FloatArray, IntArray, TableLike
+from weald.data.types import ColumnLike, FloatArray, IntArray, Label, TableLike
 from weald.errors import DataError
 from weald.estimators.base import TreeModel
 from weald.estimators.callbacks import CALLBACKS, CallbackSupportMixin, fit_with_callbacks
 from weald.estimators.checkpoints import Checkpoint
 from weald.estimators.error_surface import rows_outside_bags
+from weald.estimators.features import features_of
 from weald.estimators.fit import estimate_targets_out_of_bag, fit
 from weald.estimators.merging import merge, take_trees
 from weald.estimators.multi_output import OutOfBagOfTargets, forests_of, is_multi_output
@@ -32,6 +33,7 @@ from weald.forest.compaction import Thinning, choose_trees
 
 if TYPE_CHECKING:
     from weald.inspection.neighbors import LeafRows, Neighbors
+    from weald.inspection.row_explanation import ForestRowExplanation
 
 
 class RandomForest(CallbackSupportMixin, TreeModel):
@@ -92,8 +94,12 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         """
         if sparse.issparse(y):  # scikit-learn's forests raise another class of error than its trees
             raise DataError("sparse multilabel-indicator for y is not supported. Use y.toarray() to make it dense.")
-        kept = Checkpoint.read(checkpoint, every, self)
+        features, kept = features_of(self), Checkpoint.read(checkpoint, every, self)
+        if kept is not None:
+            features.require_checkpoints()
         data = TrainingArguments(X, y, sample_weight, groups, stratify)
+        if features.fit_candidates(data):
+            return self
         if vars(self).keys() & CALLBACKS:
             fit_with_callbacks(self, data, kept)
         else:
@@ -303,6 +309,7 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         max_leaf_nodes: int | None = None,
         ccp_alpha: float | None = None,
         n_estimators: int | None = None,
+        shrinkage: float | None = None,
         **others: object,
     ) -> Self:
         """Make the forest that a fit with tighter stopping rules would have grown, without the training data.
@@ -315,6 +322,8 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         max_depth, min_samples_split, min_impurity_decrease, max_leaf_nodes, ccp_alpha, n_estimators : optional
             As in the constructor. None leaves the parameter as it is. Parameters can only become stricter, and
             `n_estimators` smaller.
+        shrinkage : float, optional
+            As in the constructor: any value from 0, since trees keep their means.
         **others
             No other parameter can be truncated: an error says why.
 
@@ -344,6 +353,7 @@ class RandomForest(CallbackSupportMixin, TreeModel):
                 "max_leaf_nodes": max_leaf_nodes,
                 "ccp_alpha": ccp_alpha,
                 "n_estimators": n_estimators,
+                "shrinkage": shrinkage,
                 **others,
             },
         )
@@ -496,6 +506,70 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         from weald.inspection.neighbors import find_neighbors
 
         return find_neighbors(self, TrainingArguments(X, y, sample_weight, groups, stratify))
+
+    def explain_row(
+        self,
+        x: Any,
+        X: TableLike = None,
+        y: ColumnLike = None,
+        sample_weight: ColumnLike = None,
+        *,
+        groups: ColumnLike = None,
+        stratify: ColumnLike = None,
+        label: Label = None,
+        move: float | None = None,
+        feature_names: Sequence[str] | None = None,
+    ) -> "ForestRowExplanation":
+        """Explain the prediction for one row, as text.
+
+        Parameters
+        ----------
+        x : one row
+            Values in the order of the features, or by feature name (a dict, a pandas Series), or a table of one row.
+        X : array or data frame, optional
+            Rows to compare with: how unusual are the row's values, and how large is a change?
+        y, sample_weight, groups, stratify : optional
+            If X is the training data: its target and other arguments of the fit. Then the training rows that determine
+            the prediction are listed.
+        label : class label, optional
+            The class to explain; by default the predicted one.
+        move : float, optional
+            For regression: by how much the smallest changes have to move the prediction. By default half a standard
+            deviation of the training targets.
+        feature_names : sequence of str, optional
+            Names to use instead of those of the fit.
+
+        Returns
+        -------
+        weald.inspection.row_explanation.ForestRowExplanation
+            The prediction, the `contributions` of the features (SHAP values), the smallest `changes` of one feature
+            that change the prediction, and `neighbors`. Print it.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from weald import RandomForestClassifier
+        >>> iris = load_iris(as_frame=True)
+        >>> forest = RandomForestClassifier(random_state=0).fit(iris.data, iris.target_names[iris.target])
+        >>> print(forest.explain_row(iris.data.iloc[70], iris.data))
+        predicted versicolor; probability 0.650, on average 0.337
+        <BLANKLINE>
+        feature            value  contribution  among the data
+        petal length (cm)  4.8          +0.252  higher than 65 %
+        petal width (cm)   1.8          -0.142  higher than 73 %
+        sepal length (cm)  5.9          +0.109  higher than 54 %
+        sepal width (cm)   3.2          +0.095  higher than 67 %
+        <BLANKLINE>
+        The smallest changes of one feature that change the prediction:
+        sepal length (cm)  above 5.95   (now 5.9)  →  virginica (0.53)
+        petal length (cm)  above 4.85   (now 4.8)  →  virginica (0.70)
+        sepal width (cm)   at most 3.1  (now 3.2)  →  virginica (0.61)
+        """
+        from weald.inspection.row_explanation import explain_one_row
+
+        check_is_fitted(self)
+        data = TrainingArguments(X, y, sample_weight, groups, stratify)
+        return explain_one_row(self, x, data, label=label, move=move, feature_names=feature_names)
 
     def weights(
         self,

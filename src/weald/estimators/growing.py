@@ -34,6 +34,7 @@ class Grower:
     voting: str
     n_threads: int
     verbose: int
+    shrinkage: float = 0.0  # of all trees
 
     def grow(self, first: int, n_trees: int) -> Forest:
         """Grow trees `first`, `first + 1` ..., and show progress if the user wants it."""
@@ -42,19 +43,22 @@ class Grower:
 
     def grow_quietly(self, first: int, n_trees: int, watch: Watch | None = None, codes: Codes | None = None) -> Forest:
         """Grow trees without showing progress, from other codes if given."""
-        codes = self.codes if codes is None else codes
-        return self.engine.grow(codes, self.growth, self.seed, first, n_trees, self.n_threads, watch, self.ccp_alpha)
+        what = (self.codes if codes is None else codes, self.growth, self.seed, first, n_trees, self.n_threads)
+        return self.engine.grow(*what, watch, self.ccp_alpha).with_shrinkage(self.shrinkage)
 
     def grow_and_vote(self, n_trees: int, *, wants_votes: bool) -> tuple[Forest, OutOfBagVotes | None]:
         """Grow the first trees; also sum their out-of-bag votes if the engine can do so during growth."""
         what = (self.codes, self.growth, self.seed, n_trees, self.n_threads)
         add_votes = self.vote if self.growth.bootstrap else None
-        how = (self.ccp_alpha, self.voting if wants_votes else None, add_votes)
+        at_once = wants_votes and not self.shrinkage  # engines sum the votes of unshrunk trees
+        how = (self.ccp_alpha, self.voting if at_once else None, add_votes)
         with progress.watch_fit(self.verbose, n_trees) as watch:
-            return self.engine.grow_and_vote(*what, watch, *how)
+            forest, votes = self.engine.grow_and_vote(*what, watch, *how)
+        return forest.with_shrinkage(self.shrinkage), votes
 
     def vote(self, forest: Forest, start: OutOfBagVotes | None) -> OutOfBagVotes:
         """Add the out-of-bag votes of some trees to those of earlier ones."""
+        forest = forest.with_shrinkage(self.shrinkage)
         return self.bagged(forest).add_votes(self.reading.table.X, forest, start)
 
     def bagged(self, forest: Forest) -> Bagged:
@@ -125,6 +129,7 @@ def grow_targets(grower: Grower, plan: Plan, old: tuple[Forest, ...]) -> tuple[F
         grown = grower.engine.grow_targets(*what, watch)
     if grower.ccp_alpha > 0:  # the forests differ in their leaf values alone, so the same splits go
         grown = tuple(prune_forest(forest, grower.ccp_alpha) for forest in grown)
+    grown = tuple(forest.with_shrinkage(grower.shrinkage) for forest in grown)
     return tuple(map(Forest.join, old, grown)) if old else grown
 
 

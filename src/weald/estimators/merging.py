@@ -141,6 +141,12 @@ def _require_same_schema(first: "RandomForest", other: "RandomForest") -> None:
             f"Forests grown under versions {one} and {two} of the contract cannot be merged. Fit the older one again "
             "with this version."
         )
+    one, two = first.shrinkage_, other.shrinkage_
+    if one != two:
+        raise ParameterError(
+            f"Forests of shrinkage {one:g} and {two:g} cannot be merged. Give both the same: "
+            f"forest.truncate(shrinkage={one:g})."
+        )
     one, two = first.growth_.criterion, other.growth_.criterion
     if one != two:
         raise ParameterError(

@@ -158,6 +158,30 @@ def effective_rows(weight: FloatArray, *, whole: bool) -> float:
     return float(weight.sum() ** 2 / (weight**2).sum())
 
 
+def place_of_best(errors: FloatArray, leaves: IntArray, standard_errors: FloatArray | None = None) -> int:
+    """Find the setting of the lowest error, or of all within one standard error of it: the one with fewest leaves.
+
+    Of equally many leaves it is the one of the lowest error. NaN is never chosen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weald.estimators.metrics import place_of_best
+    >>> errors, leaves = np.array([0.3, 0.2, 0.2]), np.array([1, 3, 2])
+    >>> place_of_best(errors, leaves), place_of_best(errors, leaves, np.full(3, 0.1))
+    (2, 0)
+    """
+    best = _smallest_up_to(np.nanmin(errors), errors, leaves)
+    if standard_errors is None:
+        return best
+    return _smallest_up_to(errors[best] + standard_errors[best], errors, leaves)
+
+
+def _smallest_up_to(limit: float, errors: FloatArray, leaves: IntArray) -> int:
+    allowed = np.flatnonzero(errors <= limit)
+    return int(allowed[np.lexsort((errors[allowed], leaves[allowed]))[0]])
+
+
 def scores_for_metrics(shares: FloatArray) -> FloatArray:
     """Return what metrics expect: with two classes the probability of the second, else all probabilities."""
     return shares[:, 1] if shares.shape[1] == 2 else shares

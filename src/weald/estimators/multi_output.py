@@ -65,6 +65,8 @@ def refuse(given: Mapping[str, Any]) -> None:
             raise ParameterError(f"{why} Set {name}={needed!r}, or fit a model for each target.")
     if given.get("n_estimators") == "auto":
         raise ParameterError("n_estimators='auto' does not support several targets. Give a number of trees.")
+    if given.get("shrinkage") == "oob":
+        raise ParameterError("shrinkage='oob' does not support several targets. Give a number.")
     if isinstance(given.get("bootstrap"), str) or isinstance(given.get("max_samples"), Mapping):
         raise ParameterError(
             "bootstrap or max_samples draws from each class separately, but with several targets a row has several "

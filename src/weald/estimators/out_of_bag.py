@@ -440,8 +440,8 @@ class OutOfBag:
         Parameters
         ----------
         *parameters : str
-            One or more of "max_depth", "min_samples_split", "min_impurity_decrease", "max_leaf_nodes", "ccp_alpha" and
-            "n_estimators". All combinations of their values are compared.
+            One or more of "max_depth", "min_samples_split", "min_impurity_decrease", "max_leaf_nodes", "ccp_alpha",
+            "shrinkage" and "n_estimators". All combinations of their values are compared.
         values : dict of parameter: list, optional
             The values to compare. By default up to 64 for each parameter, chosen from the forest (up to 16 where there
             are several besides `n_estimators`).

@@ -204,8 +204,16 @@ class ColumnParams(TypedDict, total=False):
     ]
 
 
+SHRINKAGE = (
+    "Hierarchical shrinkage: lambda. The larger it is, the more the predictions of leaves are pulled toward those of "
+    "the nodes above them, mostly those of small nodes. 0.0: leaves predict their means."
+)
+
+
 class TreeParams(GrowthParams, ColumnParams, total=False):
     """A single tree."""
+
+    shrinkage: Annotated[float, Doc("float", 0.0, SHRINKAGE)]
 
     splitter: Annotated[
         str,
@@ -340,6 +348,15 @@ class BagClassifierParams(TypedDict, total=False):
 class ForestParams(BagParams, GrowthParams, ColumnParams, total=False):
     """A forest."""
 
+    shrinkage: Annotated[
+        float | str,
+        Doc(
+            'float or "oob"',
+            0.0,
+            f'{SHRINKAGE} "oob": 0, 0.1, 1, 10, 25, 50, 100 or 500, whichever has the lowest out-of-bag error.',
+        ),
+    ]
+
 
 class ForestRegressorParams(ForestParams, TargetParams, total=False):
     """A regression forest."""
@@ -379,6 +396,7 @@ ATTRIBUTES = (
         "The trees as immutable arrays. `forest_.fingerprint()` is equal for equal trees.",
     ),
     Attribute("growth_", "weald.engines.params.Growth", "The parameters as plain numbers."),
+    Attribute("shrinkage_", "float", 'Lambda of hierarchical shrinkage: `shrinkage`, or the value that "oob" chose.'),
     Attribute("tree_", "weald.estimators.tree_view.Tree", "The nodes, with scikit-learn's names.", None, False),
     Attribute(
         "estimators_",

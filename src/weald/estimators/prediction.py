@@ -1,6 +1,7 @@
 """Prediction: read rows with the schema of the fit, then walk the trees in order.
 
 read_rows       any X            ->  rows
+read_row        one row, in any form  ->  a matrix of one row
 sum_votes       rows             ->  sums over trees
 predict_into    rows             ->  averages over trees, in an array given by the user or a new one
 predict_calibrated    rows       ->  calibrated class probabilities
@@ -9,8 +10,9 @@ find_leaves     any X            ->  the leaf of each row in each tree
 mark_paths      any X            ->  the nodes on the path of each row
 """
 
+import warnings
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -20,6 +22,7 @@ from weald.data.table import Matrix
 from weald.data.types import Array, FloatArray, IntArray, TableLike
 from weald.engines.choose import open_engine
 from weald.engines.threads import count_threads
+from weald.errors import DataError, DataTypeError, shown
 from weald.estimators import chunked_prediction
 from weald.estimators.calibration.calibrator import calibrator_of
 from weald.estimators.features import RowBlocks, Rows, features_of
@@ -45,6 +48,35 @@ def read_matrix(model: "TreeModel", X: TableLike) -> Matrix:
     """Read X with the schema of the fit, as one matrix."""
     rows = read_rows(model, X)
     return np.concatenate(list(rows.row_blocks())) if isinstance(rows, RowBlocks) else rows
+
+
+def read_row(model: "TreeModel", x: Any) -> Matrix:
+    """Read one row, with or without names, as a table of one row."""
+    if callable(getattr(x, "keys", None)) and np.ndim(x) < 2:
+        known = getattr(model, "feature_names_in_", None)
+        if known is None:
+            raise DataError("x has names, but the model was fitted to a table without. Give values in their order.")
+        missing = [name for name in known if name not in x.keys()]  # noqa: SIM118  (of a Series, `in` means its index)
+        if missing:
+            raise DataError(f"x has no value for {missing[0]!r}. Give a value for each feature; NaN is missing.")
+        x = [x[name] for name in known]
+    shape = getattr(x, "shape", None)
+    is_list = isinstance(x, Iterable) and not isinstance(x, str | bytes)
+    if shape == () or (shape is None and not is_list):
+        raise DataTypeError(f"x is {shown(x)}, not a row. Give a value for each feature, as in X[0].")
+    try:
+        is_row = np.ndim(x) < 2
+    except ValueError as error:  # lists of different lengths
+        raise DataError(f"x cannot be read as a row: {error}. Give a value for each feature, as in X[0].") from error
+    if is_row:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X does not have valid feature names")  # they are given by place
+            return read_matrix(model, [list(x)])
+    rows = read_matrix(model, x)
+    if rows.shape[0] != 1:
+        raise DataError(f"x has {rows.shape[0]} rows, but one row is explained at a time. Give one, as in X[0].")
+    dense: Matrix = rows.toarray() if sparse.issparse(rows) else rows
+    return dense
 
 
 def voting_of(model: "TreeModel") -> str:

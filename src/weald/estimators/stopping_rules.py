@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
 # Rules that only decide whether a split is used; all others take part in the choice of splits.
+COMPACTED = "compact() removed splits"  # why trees are not those of a fit
 GROWTH_LIMITS = ("max_depth", "min_samples_split", "min_impurity_decrease", "max_leaf_nodes")
 
 

@@ -222,7 +222,7 @@ class TreeClassifier(ClassifierMixin, TreeModel):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
+        tags.classifier_tags.multi_label = tags.target_tags.multi_output
         return tags
 
 

@@ -4,8 +4,7 @@ SingleTree    a model of one tree
 """
 
 import copy
-import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -17,15 +16,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.data.arguments import FLAG, NOTHING, OneOf, RealNumber, WholeNumber, check_argument
 from weald.data.result_frame import as_frame
-from weald.data.table import Matrix, TrainingArguments, read_columns
+from weald.data.table import TrainingArguments, read_columns
 from weald.data.types import Array, ColumnLike, FloatArray, IntArray, TableLike
 from weald.engines.choose import open_engine
-from weald.errors import DataError, DataTypeError, shown
+from weald.errors import DataError
 from weald.estimators.base import TreeModel
 from weald.estimators.calibration.calibrator import require_uncalibrated
 from weald.estimators.choose_alpha import AlphaChoice, choose, evaluate_by_folds, evaluate_on_holdout
 from weald.estimators.multi_output import each_target, forests_of, is_multi_output
-from weald.estimators.prediction import find_leaves, mark_paths, read_matrix
+from weald.estimators.prediction import find_leaves, mark_paths, read_row
 from weald.estimators.training_data import read_again
 from weald.estimators.tree_view import Tree
 from weald.estimators.truncation import truncate
@@ -408,38 +407,9 @@ class SingleTree(TreeModel):
         petal width (cm) is 1, at most 1.75  →  versicolor (49 of 54 rows)
         """
         check_is_fitted(self, "forest_")
-        rows = self._read_row(x)
+        rows = read_row(self, x)
         leaf = open_engine(self.engine).leaves(self.forest_, rows, 1, None)[0, 0]
         return explain_row(self, rows[0], int(leaf), Names.of(self, feature_names, class_names))
-
-    def _read_row(self, x: Any) -> Matrix:
-        """Read one row, with or without names, as a table of one row."""
-        if callable(getattr(x, "keys", None)) and np.ndim(x) < 2:
-            known = getattr(self, "feature_names_in_", None)
-            if known is None:
-                raise DataError("x has names, but the tree was fitted to a table without. Give values in their order.")
-            missing = [name for name in known if name not in x.keys()]  # noqa: SIM118  (of a Series, `in` means its index)
-            if missing:
-                raise DataError(f"x has no value for {missing[0]!r}. Give a value for each feature; NaN is missing.")
-            x = [x[name] for name in known]
-        shape = getattr(x, "shape", None)
-        is_list = isinstance(x, Iterable) and not isinstance(x, str | bytes)
-        if shape == () or (shape is None and not is_list):
-            raise DataTypeError(f"x is {shown(x)}, not a row. Give a value for each feature, as in X[0].")
-        try:
-            is_row = np.ndim(x) < 2
-        except ValueError as error:  # lists of different lengths
-            raise DataError(
-                f"x cannot be read as a row: {error}. Give a value for each feature, as in X[0]."
-            ) from error
-        if is_row:
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "X does not have valid feature names")  # they are given by place
-                return read_matrix(self, [list(x)])
-        rows = read_matrix(self, x)
-        if len(rows) != 1:
-            raise DataError(f"x has {len(rows)} rows, but one row is explained at a time. Give one, as in X[0].")
-        return rows
 
     def explain_split(
         self,
@@ -625,6 +595,7 @@ class SingleTree(TreeModel):
         min_impurity_decrease: float | None = None,
         max_leaf_nodes: int | None = None,
         ccp_alpha: float | None = None,
+        shrinkage: float | None = None,
         **others: object,
     ) -> Self:
         """Make the tree that a fit with tighter stopping rules would have grown, without the training data.
@@ -633,6 +604,8 @@ class SingleTree(TreeModel):
         ----------
         max_depth, min_samples_split, min_impurity_decrease, max_leaf_nodes, ccp_alpha : optional
             As in the constructor. None leaves the parameter as it is. Parameters can only become stricter.
+        shrinkage : float, optional
+            As in the constructor: any value from 0, since the tree keeps its means.
         **others
             No other parameter can be truncated: an error says why.
 
@@ -658,6 +631,7 @@ class SingleTree(TreeModel):
                 "min_impurity_decrease": min_impurity_decrease,
                 "max_leaf_nodes": max_leaf_nodes,
                 "ccp_alpha": ccp_alpha,
+                "shrinkage": shrinkage,
                 **others,
             },
         )

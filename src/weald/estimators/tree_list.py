@@ -113,6 +113,8 @@ def params_of_trees(model: TreeModel, kind: type[SingleTree]) -> dict[str, Any]:
     shared = {name: value for name, value in params.gather(model).items() if name in known}
     if shared.get("class_weight") == "balanced_subsample":
         shared["class_weight"] = "balanced"  # the bag of a single tree is the whole table
+    if "shrinkage" in shared:
+        shared["shrinkage"] = model.shrinkage_  # "oob" needs a forest
     return shared
 
 

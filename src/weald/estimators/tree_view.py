@@ -16,6 +16,7 @@ from weald.engines.choose import open_engine
 from weald.errors import DataError
 from weald.estimators.prediction import mark_parents
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, Forest
+from weald.forest.shrinkage import predict_nodes
 
 NO_CHILD = -1  # scikit-learn's values for leaves
 NO_FEATURE = -2
@@ -139,10 +140,10 @@ class Tree:
 
     @cached_property
     def value(self) -> FloatArray:
-        """Class probabilities (nodes x targets x classes), or means (nodes x targets x 1)."""
+        """Class probabilities (nodes x targets x classes), or means (nodes x targets x 1), with shrinkage if any."""
         value = np.zeros((self.node_count, self.n_outputs, self.max_n_classes))
         for o, forest in enumerate(self._of_targets):
-            shares = forest.probabilities() if forest.task is Task.CLASSIFICATION else forest.value[:, np.newaxis]
+            shares = predict_nodes(forest)
             value[:, o, : shares.shape[1]] = shares
         return value
 

@@ -8,13 +8,13 @@ A truncated model keeps the rules that are not given. Rules can only become tigh
 
 import copy
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data.arguments import WholeNumber, check_argument, is_whole
+from weald.data.arguments import RealNumber, WholeNumber, check_argument, is_whole
 from weald.engines import params
 from weald.errors import ParameterError, shown
 from weald.estimators import multi_output
@@ -23,7 +23,7 @@ from weald.estimators.features import Features
 from weald.estimators.merging import drop_out_of_bag, take_trees
 from weald.estimators.multi_output import forests_of, is_multi_output
 from weald.estimators.resampling import BAGGING
-from weald.estimators.stopping_rules import GROWTH_LIMITS, limits_of
+from weald.estimators.stopping_rules import COMPACTED, GROWTH_LIMITS, limits_of
 from weald.forest.forest import Forest
 from weald.forest.truncation import Limits, truncate_forests
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Model = TypeVar("Model", bound="TreeModel")
 
-TRUNCATING = (*GROWTH_LIMITS, "ccp_alpha", "n_estimators")
+TRUNCATING = (*GROWTH_LIMITS, "ccp_alpha", "shrinkage", "n_estimators")
 
 
 def truncate(model: Model, given: Mapping[str, Any], n_rows: int | None = None) -> Model:
@@ -45,26 +45,33 @@ def truncate(model: Model, given: Mapping[str, Any], n_rows: int | None = None) 
     wanted = {name: value for name, value in given.items() if value is not None}
     limits = limits_for(model, wanted, n_rows)
     n_estimators = wanted.pop("n_estimators", None)
+    made = copy.copy(model) if n_estimators is None else take_trees(model, range(n_estimators))
     if limits != limits_of(model):
-        forests: tuple[Forest, ...] = forests_of(model)
-        if n_estimators is not None:
-            forests = tuple(forest.take(range(n_estimators)) for forest in forests)
-        made = copy.copy(model)
-        truncated = truncate_forests(forests, limits)
-        if is_multi_output(model):
-            made.forests_ = truncated
-        else:
-            (made.forest_,) = truncated
+        _put_forests(made, truncate_forests(forests_of(made), limits))
         made.growth_ = replace(model.growth_, **limits.of_growth())
-        for name in ("tree_", "leaf_targets_"):  # of the larger trees
-            made.__dict__.pop(name, None)
-        drop_out_of_bag(made)
-    else:
-        made = copy.copy(model) if n_estimators is None else take_trees(model, range(n_estimators))
+    shrinkage = float(wanted.get("shrinkage", model.shrinkage_))
+    if shrinkage != model.shrinkage_:
+        _put_forests(made, [forest.with_shrinkage(shrinkage) for forest in forests_of(made)])
+    if getattr(made, "shrinkage", 0.0) == params.OUT_OF_BAG:
+        made.set_params(shrinkage=shrinkage)  # a fit with other rules could choose another lambda
     made.set_params(**wanted)
     if n_estimators is not None:
         made.set_params(n_estimators=int(n_estimators))
     return made
+
+
+def _put_forests(model: "TreeModel", forests: Sequence[Forest]) -> None:
+    """Give a copy of a model other trees, without what belongs to the old ones."""
+    targets, same = vars(model).get("leaf_targets_"), forests_of(model)[0].n_nodes == forests[0].n_nodes
+    if is_multi_output(model):
+        model.forests_ = tuple(forests)
+    else:
+        (model.forest_,) = forests
+    for name in ("tree_", "leaf_targets_"):
+        model.__dict__.pop(name, None)
+    if targets is not None and same:
+        model.__dict__["leaf_targets_"] = replace(targets, forest=model.forest_)
+    drop_out_of_bag(model)
 
 
 def limits_for(model: "TreeModel", wanted: Mapping[str, Any], n_rows: int | None = None) -> Limits:
@@ -74,7 +81,7 @@ def limits_for(model: "TreeModel", wanted: Mapping[str, Any], n_rows: int | None
     """
     for name, value in wanted.items():
         _check(model, name, value)
-    limits = _resolve(model, {name: value for name, value in wanted.items() if name != "n_estimators"}, n_rows)
+    limits = _resolve(model, {name: wanted[name] for name in wanted if name in vars(limits_of(model))}, n_rows)
     before = limits_of(model)
     if limits != before:
         _require_truncatable(model, before, limits)
@@ -99,6 +106,9 @@ def _check(model: "TreeModel", name: str, value: Any) -> None:
             f"A {type(model).__name__} keeps only the prototypes that its trees use, so it cannot be truncated to what "
             f"a fit gives. Fit again with {name}={shown(value)}, or take trees by a slice."
         )
+    if name == "shrinkage":
+        _check_shrinkage(model, value)
+        return
     if name == "n_estimators":
         n_trees = forests_of(model)[0].n_trees
         check_argument(name, value, (WholeNumber(1),))
@@ -111,6 +121,24 @@ def _check(model: "TreeModel", name: str, value: Any) -> None:
     check_argument(name, value, params.KINDS[name])
     if is_multi_output(model):
         multi_output.refuse({name: value})
+
+
+def _check_shrinkage(model: "TreeModel", value: Any) -> None:
+    """Refuse lambda where predictions could not be shrunk: it is not a limit, so it may also become smaller."""
+    check_argument("shrinkage", value, (RealNumber(0),))
+    if not value:
+        return
+    params.refuse_shrinkage(model.growth_.monotonic, value)
+    if getattr(model, "resampling", BAGGING) != BAGGING:
+        raise ParameterError(
+            f"shrinkage={shown(value)} cannot be used with resampling={model.resampling!r}: the weights of votes are "
+            "those of trees without shrinkage."
+        )
+    if getattr(model, "altered_by_", None) == COMPACTED:
+        raise ParameterError(
+            f"shrinkage={shown(value)} cannot be used after compact(): what a leaf predicts depends on all splits "
+            "above it. Shrink the model before."
+        )
 
 
 def _listed(known: Mapping[str, Any]) -> str:

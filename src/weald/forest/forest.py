@@ -111,6 +111,9 @@ class Forest:
     # Weights of nodes and leaves are integers in a unit of the tree. This is the unit in user weights; empty: all 1.
     weight_scale: FloatArray = field(default_factory=lambda: np.empty(0))
 
+    # Lambda of hierarchical shrinkage; 0: none. The arrays are those of the training rows; `weald.forest.shrinkage`
+    # computes what nodes predict.
+    shrinkage: float = 0.0
     origins: tuple[Origin, ...] = ()
     contract: int = CONTRACT_VERSION  # the version of the contract under which the trees were grown
 
@@ -169,7 +172,8 @@ class Forest:
         """SHA-256 of the canonical arrays: equal if and only if the forests are equal.
 
         Numbers are hashed little-endian, each array after its name, type and length. The origin of the trees and the
-        scale of weights are not included; the contract version under which they were grown is.
+        scale of weights are not included; the contract version under which they were grown is, and lambda of a shrunk
+        forest.
         """
         digest = hashlib.sha256()
         head = (self.contract, self.n_features, self.n_classes, self.target_center.hex(), self.target_exponent)
@@ -180,6 +184,8 @@ class Forest:
             little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
             digest.update(f"{name} {little.dtype.str} {little.size}".encode())
             digest.update(little.data)
+        if self.shrinkage:
+            digest.update(f"shrinkage {self.shrinkage.hex()}".encode())
         return digest.hexdigest()
 
     def tree_hashes(self) -> list[str]:
@@ -206,7 +212,7 @@ class Forest:
         the votes of some trees have weights, those of the others have weight 1.
         """
         forests = [self, *others]
-        for name, other in itertools.product(("n_features", "n_classes", "contract"), others):
+        for name, other in itertools.product(("n_features", "n_classes", "contract", "shrinkage"), others):
             if getattr(self, name) != getattr(other, name):
                 msg = f"forests of different {name} cannot be joined: {getattr(self, name)} and {getattr(other, name)}"
                 raise ValueError(msg)
@@ -235,6 +241,10 @@ class Forest:
         if not scaled or len(self.weight_scale):
             return self
         return dataclasses.replace(self, weight_scale=np.ones(self.n_trees))
+
+    def with_shrinkage(self, shrinkage: float) -> Self:
+        """Set lambda of hierarchical shrinkage; 0 undoes it."""
+        return self if shrinkage == self.shrinkage else dataclasses.replace(self, shrinkage=float(shrinkage))
 
     def in_user_weights(self, of_nodes: FloatArray) -> FloatArray:
         """Convert weights of all nodes to the user's scale: sums of sample weight times class weight."""
@@ -357,7 +367,10 @@ class Forest:
         return _sum_subtrees(self, at_leaf)
 
     def probabilities(self) -> FloatArray:
-        """Class probabilities of every node (nodes x classes), within monotonic constraints if there are any."""
+        """Class fractions of every node (nodes x classes), within monotonic constraints if there are any.
+
+        They do not depend on shrinkage; `weald.forest.shrinkage.predict_nodes` does.
+        """
         if len(self.value):
             return np.column_stack([1.0 - self.value, self.value])
         weights = self.class_weights()

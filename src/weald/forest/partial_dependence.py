@@ -1,6 +1,7 @@
 """Partial dependence of a tree by recursion: the mean prediction if some features had given values.
 
 average_paths    a tree, values of some features    ->    a mean for each row of values
+leaf_shares      a forest  ->  the fraction of its tree's weight that each leaf gets if no feature is known
 
 The tree is walked from the root. A split by one of the given features sends a row to one side; any other split sends
 it to both, in proportion to the training weight of the children. No table is needed.
@@ -55,3 +56,24 @@ def goes_left(tree: Forest, node: int, values: FloatArray) -> BoolArray:
     else:
         is_left = values <= tree.threshold[node]
     return np.where(np.isnan(values), bool(flags & MISSING_LEFT), is_left)
+
+
+def leaf_shares(forest: Forest) -> FloatArray:
+    """Return the product of the fractions of the weight along the path to each leaf; 0 for splits.
+
+    Without weights below a split, its sides have halves.
+    """
+    roots = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))
+    shares = np.ones(forest.n_nodes)
+    split = np.flatnonzero(forest.feature >= 0)
+    depth = forest.depth()[split]
+    split = split[np.argsort(depth, kind="stable")]
+    for nodes in np.split(split, np.cumsum(np.bincount(depth))[:-1]) if len(split) else []:
+        left, right = nodes + 1, roots[nodes] + forest.right[nodes]
+        total = forest.weight[left] + forest.weight[right]
+        with np.errstate(invalid="ignore"):
+            to_left = np.where(total > 0, forest.weight[left] / total, 0.5)
+            to_right = np.where(total > 0, forest.weight[right] / total, 0.5)
+        shares[left], shares[right] = shares[nodes] * to_left, shares[nodes] * to_right
+    shares[split] = 0.0
+    return shares

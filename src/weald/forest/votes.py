@@ -1,12 +1,18 @@
-"""Averaging the predictions of trees."""
+"""The votes of trees.
+
+average        the mean of the predictions of trees
+node_values    what each node contributes to a prediction
+"""
 
 import dataclasses
 from collections.abc import Callable
 
 import numpy as np
 
+from weald.data.task import Task
 from weald.data.types import FloatArray, IntArray
 from weald.forest.forest import Forest
+from weald.forest.shrinkage import find_classes, predict_nodes
 
 # Sums the predictions of trees, scaled down by 2^room, for each row; also returns the number of trees that predict it.
 AddUp = Callable[[Forest, int], tuple[FloatArray, int | IntArray]]
@@ -36,3 +42,18 @@ def _divide(sums: FloatArray, n_trees: int | IntArray) -> FloatArray:
     counts = np.where(np.asarray(n_trees) > 0, n_trees, np.nan)
     averages: FloatArray = sums / counts.reshape(counts.shape + (1,) * (sums.ndim - counts.ndim))
     return averages
+
+
+def node_values(forest: Forest, voting: str) -> FloatArray:
+    """Return what each node contributes to a prediction (nodes x classes, or nodes x 1).
+
+    The prediction of a row is the sum of these values over its leaves, up to rounding. With "hard" voting, a node has
+    one vote, for its most common class.
+    """
+    if forest.task is Task.REGRESSION:
+        return predict_nodes(forest) / forest.vote_total
+    votes = np.eye(forest.n_classes)[find_classes(forest)] if voting == "hard" else predict_nodes(forest)
+    weight = forest.tree_weight if len(forest.tree_weight) else np.ones(forest.n_trees)
+    weight = np.where(forest.has_vote(), weight, 0.0) / forest.vote_total
+    of_node: FloatArray = votes * np.repeat(weight, np.diff(forest.tree_start))[:, None]
+    return of_node

@@ -16,6 +16,7 @@ from weald.data.table import TrainingArguments
 from weald.data.task import Task
 from weald.data.types import ColumnLike, FloatArray, IntArray, TableLike
 from weald.errors import ParameterError
+from weald.estimators.features import features_of
 from weald.estimators.forest_base import RandomForest
 from weald.estimators.training_data import TrainingData, read_again
 from weald.inspection.importance_request import ByRow, ImportanceRequest
@@ -65,11 +66,10 @@ def _rounding(training: TrainingData, losses: FloatArray) -> FloatArray:
 def dropped(question: ImportanceRequest) -> Found:
     """Mean increase in the out-of-bag loss of forests that are grown without a group."""
     training, groups = question.training, question.groups
-    if hasattr(training.model, "kernel_"):
+    if not features_of(training.model).is_table:
         raise ParameterError(
             'kind="drop_column" fits forests without a column of X, but the features of a kernel forest are '
-            "prototypes. "
-            "Use another kind, or prune_prototypes to fit a forest to the best ones."
+            "prototypes. Use another kind, or prototypes_.prune to fit a forest to the best ones."
         )
     table = training.reading.table
     before = training.losses(training.averages(table.X))

@@ -15,6 +15,8 @@ from weald.data.result_frame import as_frame
 from weald.data.types import FloatArray, IntArray
 from weald.errors import ParameterError
 from weald.estimators.base import TreeModel
+from weald.estimators.features import features_of
+from weald.estimators.multi_output import forests_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -181,10 +183,10 @@ def _show_p(p: float) -> str:
 
 def names_of(model: TreeModel, names: Sequence[str] | None) -> tuple[str, ...]:
     """Return the names of the features: as given, of the training table, or numbers."""
-    n_features = model.forest_.n_features
+    n_features = forests_of(model)[0].n_features
     if names is not None:
         if len(names) != n_features:
             raise ParameterError(f"names has {len(names)} entries, but there are {n_features} features.")
         return tuple(str(name) for name in names)
-    given = getattr(model, "column_names_", getattr(model, "feature_names_in_", None))
+    given = features_of(model).column_names
     return tuple(f"x{f}" for f in range(n_features)) if given is None else tuple(str(name) for name in given)

@@ -150,7 +150,17 @@ class Neighbors:
         """
         check_k(k, none=True)
         forest = self.training.forest
+        if forest.shrinkage:
+            raise ParameterError(
+                f"With shrinkage={forest.shrinkage:g} a prediction is no mean over the rows that share its leaves: the "
+                "rows of the nodes above count, too. Give a model without: model.truncate(shrinkage=0.0)."
+            )
         leaves = self._out_of_bag_leaves() if X is None else find_leaves(self.training.model, X)
+        return self._weigh(leaves, k, by_row=X is None)
+
+    def _weigh(self, leaves: IntArray, k: int | None, *, by_row: bool) -> sparse.csr_array:
+        """Return the weights of rows in some leaves."""
+        forest = self.training.forest
         leaves = np.where(forest.has_vote(), leaves, -1).astype(np.int32)
         members = self._leaf_contributions()
         sharing = LeafMembership(
@@ -159,7 +169,7 @@ class Neighbors:
         found = self._add_up(sharing, k)
         n_trees = np.maximum(1, np.count_nonzero(leaves >= 0, axis=1))
         found.data /= np.repeat(n_trees, np.diff(found.indptr))
-        return self._for_all_columns(found, by_row=X is None)
+        return self._for_all_columns(found, by_row=by_row)
 
     def nearest(self, X: TableLike = None, k: int = 5) -> Nearest:
         """Find the training rows with the largest weights in a prediction.
@@ -177,16 +187,16 @@ class Neighbors:
             `rows` and `weights`, each of shape (n_rows, k).
         """
         check_k(k, none=False)
-        found = self.weights(X, k=k)
-        lengths = np.diff(found.indptr)
-        line = np.repeat(np.arange(found.shape[0]), lengths)
-        order = np.lexsort((found.indices, -found.data, line))
-        place = np.arange(len(line)) - np.repeat(found.indptr[:-1], lengths)
-        rows = np.full((found.shape[0], k), -1, dtype=np.int64)
-        weights = np.zeros((found.shape[0], k))
-        rows[line, place] = found.indices[order]
-        weights[line, place] = found.data[order]
-        return Nearest(rows, weights)
+        return _largest(self.weights(X, k=k), k)
+
+    def nearest_of_leaves(self, leaves: IntArray, k: int) -> Nearest:
+        """Do the same for rows whose leaves are known (rows x trees)."""
+        return _largest(self._weigh(leaves, k, by_row=False), k)
+
+    def targets_of(self, rows: IntArray) -> Array:
+        """Return the targets of training rows, as the user gave them."""
+        targets: Array = self.training.labels()[np.searchsorted(self._places(), rows)]
+        return targets
 
     def leaf_rows(self, tree: int, leaf: int) -> LeafRows:
         """List the training rows of a leaf.
@@ -356,6 +366,19 @@ class Neighbors:
             lengths = spread
         starts = np.concatenate([[0], np.cumsum(lengths)])
         return sparse.csr_array((found.data, self._places()[found.indices], starts), shape=(len(lengths), len(kept)))
+
+
+def _largest(found: sparse.csr_array, k: int) -> Nearest:
+    """List the largest weights of each row."""
+    lengths = np.diff(found.indptr)
+    line = np.repeat(np.arange(found.shape[0]), lengths)
+    order = np.lexsort((found.indices, -found.data, line))
+    place = np.arange(len(line)) - np.repeat(found.indptr[:-1], lengths)
+    rows = np.full((found.shape[0], k), -1, dtype=np.int64)
+    weights = np.zeros((found.shape[0], k))
+    rows[line, place] = found.indices[order]
+    weights[line, place] = found.data[order]
+    return Nearest(rows, weights)
 
 
 def find_neighbors(model: TreeModel, data: TrainingArguments) -> Neighbors:

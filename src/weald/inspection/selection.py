@@ -26,6 +26,7 @@ from weald.data.arguments import is_whole
 from weald.data.table import TrainingArguments
 from weald.data.types import Array, BoolArray, ColumnLike, FloatArray, IntArray, TableLike
 from weald.errors import ParameterError
+from weald.estimators.features import features_of
 from weald.estimators.forest_base import RandomForest
 from weald.estimators.training_data import read_again
 from weald.inspection.drop_column import grow_on, take
@@ -194,9 +195,9 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _check(self) -> None:
         """Refuse invalid parameters."""
-        if hasattr(self.forest, "prune_prototypes"):
+        if not features_of(self.forest).is_table:
             raise ParameterError(
-                "The features of a kernel forest are prototypes, not columns of X. Use its prune_prototypes instead."
+                "The features of a kernel forest are prototypes, not columns of X. Use prototypes_.prune instead."
             )
         if self.kind not in KINDS or self.kind == "local":
             choices = ", ".join(repr(kind) for kind in KINDS if kind != "local")

@@ -19,7 +19,7 @@ from weald.estimators.base import TreeModel
 from weald.estimators.forest_base import RandomForest
 from weald.estimators.out_of_bag import Bagged
 from weald.estimators.training_data import open_bags
-from weald.forest.forest import Forest
+from weald.forest.shrinkage import find_classes
 
 TREES_AT_ONCE = 16  # whose leaves and bags are held in memory
 
@@ -117,7 +117,7 @@ def _deviations(bagged: Bagged, rows: Array, truth: IntArray, others: IntArray, 
         some = bagged.forest.take(range(first, min(first + TREES_AT_ONCE, n_trees)))
         leaves = bagged.engine.leaves(some, rows, bagged.n_threads, None)
         bags = bagged.engine.bags(bagged.codes, bagged.growth, some.origins, bagged.n_threads)
-        said = _winners(some)[leaves + some.tree_start[:-1]]
+        said = find_classes(some)[leaves + some.tree_start[:-1]]
         for t, has_vote in enumerate(some.has_vote()):
             outside = weight * (bags[t] == 0)
             if not (has_vote and outside.any()):
@@ -126,18 +126,6 @@ def _deviations(bagged: Bagged, rows: Array, truth: IntArray, others: IntArray, 
             right = float(np.average(said[:, t] == truth, weights=outside))
             other = float(np.average(said[:, t] == others, weights=outside))
             yield math.sqrt(max(0.0, right + other - (right - other) ** 2))
-
-
-def _winners(forest: Forest) -> IntArray:
-    """Majority class of each leaf, ties to the first; 0 in other nodes, and if a bag is empty."""
-    leaf_of_entry = np.repeat(np.arange(len(forest.leaf_start) - 1), np.diff(forest.leaf_start))
-    order = np.lexsort((forest.leaf_class, -forest.leaf_weight, leaf_of_entry))
-    winners = np.zeros(forest.n_nodes, dtype=np.int32)
-    has_classes = np.diff(forest.leaf_start) > 0
-    winners[np.flatnonzero(forest.feature < 0)[has_classes]] = forest.leaf_class[
-        order[forest.leaf_start[:-1][has_classes]]
-    ]
-    return winners
 
 
 def _for_all_rows(margins: FloatArray, kept: BoolArray | None) -> FloatArray:

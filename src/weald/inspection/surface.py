@@ -38,8 +38,8 @@ def surface(
     y : array of shape (n_rows,)
         Their targets.
     *parameters : str
-        One or more of "max_depth", "min_samples_split", "min_impurity_decrease", "max_leaf_nodes", "ccp_alpha" and, for
-        forests, "n_estimators". All combinations of their values are compared.
+        One or more of "max_depth", "min_samples_split", "min_impurity_decrease", "max_leaf_nodes", "ccp_alpha",
+        "shrinkage" and, for forests, "n_estimators". All combinations of their values are compared.
     sample_weight : array of shape (n_rows,), optional
     values : dict of parameter: list, optional
         The values to compare. By default up to 64 for each parameter, chosen from the model (up to 16 if there are

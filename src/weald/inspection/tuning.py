@@ -27,8 +27,8 @@ from weald.data.types import ColumnLike, TableLike
 from weald.engines import params
 from weald.engines.choose import open_engine
 from weald.errors import ParameterError, shown
-from weald.estimators.error_surface import rows_outside_bags
-from weald.estimators.features import Features, features_of
+from weald.estimators.error_surface import SHRINKAGES, rows_outside_bags
+from weald.estimators.features import features_of
 from weald.estimators.fit import check, keep_out_of_bag, resume
 from weald.estimators.forest_base import RandomForest
 from weald.estimators.metrics import Metric
@@ -38,6 +38,7 @@ from weald.estimators.training_data import TrainingData
 from weald.estimators.truncation import TRUNCATING, truncate
 
 SEARCHES = ("one_by_one", "grid")
+DECIDED_BY_FIT = {"auto", params.OUT_OF_BAG}  # values that stand for a number that a fit finds
 
 
 @dataclass(frozen=True)
@@ -127,12 +128,12 @@ def tune(
 ) -> Tuning:
     """Choose parameters of a forest by its out-of-bag error.
 
-    All combinations of `max_depth`, `min_samples_split`, `min_impurity_decrease`, `max_leaf_nodes`, `ccp_alpha` and
-    `n_estimators` are compared with one forest: see `forest.oob_.surface`. Of the other parameters, "one_by_one" goes
-    through them in the order of the grid, tries all values of one while the others are fixed, and keeps the best; it
-    repeats this until nothing changes. "grid" tries every combination. A setting is better only if its error is lower;
-    ties go to the first. As in `ErrorSurface.choose`, numbers of trees so low that rows cannot be scored, which more
-    trees of the same forest can, are in the path but are not chosen.
+    All combinations of `max_depth`, `min_samples_split`, `min_impurity_decrease`, `max_leaf_nodes`, `ccp_alpha`,
+    `shrinkage` and `n_estimators` are compared with one forest: see `forest.oob_.surface`. Of the other parameters,
+    "one_by_one" goes through them in the order of the grid, tries all values of one while the others are fixed, and
+    keeps the best; it repeats this until nothing changes. "grid" tries every combination. A setting is better only if
+    its error is lower; ties go to the first. As in `ErrorSurface.choose`, numbers of trees so low that rows cannot be
+    scored, which more trees of the same forest can, are in the path but are not chosen.
 
     Parameters
     ----------
@@ -253,7 +254,7 @@ class _Trial:
         model.set_params(**_loosest(axes, self.table))
         check(model)
         plain = params.resolve(params.gather(model), self.table, self.reading.classes)
-        key = repr((plain, model.n_estimators, model.ccp_alpha))
+        key = repr((plain, model.n_estimators, model.ccp_alpha, getattr(model, "shrinkage", 0.0)))
         if key not in self.errors:
             self.errors[key] = self._grow(model, dict(chosen), axes)
         return self.errors[key]
@@ -311,18 +312,21 @@ def _find_axes(forest: RandomForest, values: Mapping[str, Sequence[object]], *, 
     With `own`, the value that the forest has comes first. Rules that are not in the grid are there with their own value
     if the full forest cannot be grown with them: pruning comes after all others, and best-first growth depends on them.
     """
-    if forest._features is not Features:  # noqa: SLF001  (the class attribute says which kind: kernel forests are not truncated)
+    if not features_of(forest).is_table:
         return {}
     axes: dict[str, list[object]] = {}
     for name in values:
-        if name in TRUNCATING and not (name == "n_estimators" and "auto" in values[name]):
+        if name in TRUNCATING and not DECIDED_BY_FIT & set(map(str, values[name])):
             given = getattr(forest, name)
-            axes[name] = list(dict.fromkeys([*([given] if own and given != "auto" else []), *values[name]]))
+            is_own = own and given not in DECIDED_BY_FIT
+            axes[name] = list(dict.fromkeys([*([given] if is_own else []), *values[name]]))
     growth = axes.keys() & set(GROWTH_LIMITS)
     if growth - {"max_leaf_nodes"} and forest.max_leaf_nodes is not None:
         axes.setdefault("max_leaf_nodes", [forest.max_leaf_nodes])
     if growth and forest.ccp_alpha:
         axes.setdefault("ccp_alpha", [forest.ccp_alpha])
+    if axes and "shrinkage" not in values and getattr(forest, "shrinkage", 0.0) == params.OUT_OF_BAG:
+        axes["shrinkage"] = list(SHRINKAGES)  # each setting has its own best one
     return axes
 
 

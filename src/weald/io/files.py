@@ -8,10 +8,11 @@
 A file is a safetensors container (`container.py`) with the arrays of the forest (`packing.py`), and with parameters and
 notes as JSON (`values.py`). The header lists features that a reader must support (`words.py`). Nothing in a file is
 ever executed.
-docs/model-files.md is the specification.
+docs/deployment/model-files.md is the specification.
 """
 
 import json
+import math
 import mmap as memory
 import os
 import sys
@@ -188,6 +189,8 @@ def _write(
     heads = [{"head": writer.write(p[0]), "fingerprint": f.fingerprint()} for p, f in zip(packed, forests, strict=True)]
     arrays, shared = multi_output.gather([arrays for _, arrays in packed])
     notes |= {**heads[0], "zipped": {}}
+    if forests[0].shrinkage:
+        notes[words.SHRINKAGE] = {LAMBDA: forests[0].shrinkage}
     needed = [inside, words.CONTRACT]
     if len(forests) > 1:
         notes["others"] = [{**head, "same": same} for head, same in zip(heads[1:], shared, strict=True)]
@@ -339,7 +342,8 @@ def read(buffer: Buffer, *, mapped: bool = False, max_bytes: int | None = None) 
     """Read an estimator from the bytes of a file."""
     contents, notes = _open(buffer, words.ESTIMATOR, check_data=not mapped)
     known = {"estimator", "parameters", "learnt", "growth", "schema", "oob", *COMMON}
-    require(notes.keys() - {"others", OPTIONAL, words.CALIBRATION} == known, "It has missing or unknown notes.")
+    optional = {"others", OPTIONAL, words.CALIBRATION, words.SHRINKAGE}
+    require(notes.keys() - optional == known, "It has missing or unknown notes.")
     opened = _Opened(contents, notes, max_bytes)
     model = _read_model(notes, opened.reader, opened.heads)
     _put_forests(model, opened.forests(mapped=mapped), is_checked=not mapped)
@@ -382,6 +386,7 @@ def _put_forests(model: "TreeModel", forests: tuple[Forest, ...], *, is_checked:
 
 
 COMMON = ("head", "fingerprint", "zipped")
+LAMBDA = "lambda"  # the only entry of the note on shrinkage
 OPTIONAL = "optional"  # a note, and a prefix of array names, that readers ignore if they do not know them
 OTHERS = {"head", "fingerprint", "same"}
 
@@ -389,7 +394,7 @@ OTHERS = {"head", "fingerprint", "same"}
 def read_forest(buffer: Buffer) -> Forest:
     """Read a forest from the bytes of `write_forest`. Its memory is not limited: it was pickled, and is trusted."""
     contents, notes = _open(buffer, words.FOREST, check_data=True)
-    require(notes.keys() - {OPTIONAL} == set(COMMON), "It has missing or unknown notes.")
+    require(notes.keys() - {words.SHRINKAGE, OPTIONAL} == set(COMMON), "It has missing or unknown notes.")
     opened = _Opened(contents, notes, sys.maxsize)
     (forest,) = opened.forests(mapped=False)
     require(not opened.reader.arrays, "The file has unknown arrays.")
@@ -450,6 +455,7 @@ class _Opened:
             require(of_classes, "Only a classifier of one target can have a calibration.")
             own, self._arrays = calibration.take(self._arrays)
             self._calibration = notes[words.CALIBRATION], own
+        self._shrinkage = _read_shrinkage(notes, self.heads)
         self._hashes = notes.get(OPTIONAL, {}).get(hashing.NOTE)
 
     def _check_contract(self, texts: dict[str, str], *, says_so: bool) -> None:
@@ -473,11 +479,13 @@ class _Opened:
         made = []
         for number, (head, told) in enumerate(zip(self.heads, self._told, strict=True)):
             arrays = multi_output.part_of(self._arrays, number, told["same"]) if number else self._first()
-            forest = make(head, arrays)
+            forest = make(head, arrays).with_shrinkage(self._shrinkage)
             same = mapped or forest.fingerprint() == told["fingerprint"]
             require(same, "The fingerprint of the forest differs from that in the file.")
             made.append(forest)
-        parts = {words.WEIGHT_SCALE} if mapped else words.PARTS  # finding which trees vote would read the whole file
+        parts = (
+            words.PARTS - {words.ZERO_VOTES} if mapped else words.PARTS
+        )  # finding which trees vote would read the whole file
         differ = " ".join(sorted((words.words_of(made) ^ self._parts) & parts))
         require(not differ, f"{words.REQUIRES} and the trees do not agree on {differ}.")
         if not mapped:
@@ -505,6 +513,16 @@ class _Opened:
         strange = [n for n in self._arrays if "/" in n and not n.startswith(tuple(known))]
         require(not strange, f"The file has unknown arrays: {', '.join(strange)}.")
         return first
+
+
+def _read_shrinkage(notes: dict[str, Json], heads: Sequence[Head]) -> float:
+    """Read lambda of hierarchical shrinkage; 0 if there is no note."""
+    note = notes.get(words.SHRINKAGE, {LAMBDA: 0.0})
+    proper = isinstance(note, dict) and note.keys() == {LAMBDA} and type(note[LAMBDA]) is float
+    require(proper and 0.0 <= note[LAMBDA] < math.inf, "The note on shrinkage is invalid.")
+    proper = not (note[LAMBDA] and any(head.is_bound for head in heads))
+    require(proper, "Trees with monotonic constraints cannot be shrunk.")
+    return float(note[LAMBDA])
 
 
 def _half_of_memory() -> int:

@@ -6,7 +6,7 @@
     {"format": "weald JSON 1.0", "texts": {...}, "notes": {...}, "arrays": {name: {"type", "shape", "values"}}}
 
 Texts, notes and arrays are those of the file (`files.py`), and so are the checks: JSON is converted to the bytes of a
-file first. Numbers that JSON does not have are "inf", "-inf" and "nan". docs/export.md lists the arrays.
+file first. Numbers that JSON does not have are "inf", "-inf" and "nan". docs/deployment/export.md lists the arrays.
 """
 
 import json
@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.data.types import Array, TableLike
 from weald.errors import FormatError
+from weald.estimators.features import features_of
 from weald.estimators.multi_output import each_target
 from weald.io import container, files
 from weald.io.atomic import PathLike, write_file
@@ -37,6 +38,7 @@ BEYOND = ("inf", "-inf", "nan")
 def write_json(model: "TreeModel", path: PathLike | None, X: TableLike, *, check: bool) -> Export:
     """Write a model as JSON; with `check`, read it again and compare."""
     check_is_fitted(model)
+    features_of(model).require_table("to_json")
     contents = container.read(b"".join(files.write(model, compress=False, mappable=True)))
     arrays = {name: array for name, array in contents.arrays.items() if PACKED not in name}
     texts = {name: text for name, text in contents.metadata.items() if name not in (*DIGESTS, NOTES)}

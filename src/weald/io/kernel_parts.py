@@ -39,9 +39,9 @@ MOST_DEGREE = 64
 KINDS = {"vectors": Vectors, "curves": Curves, "things": Things}
 
 
-def has_kernel(model: object) -> bool:
+def has_kernel(model: "TreeModel") -> bool:
     """Return whether a model is a kernel forest."""
-    return hasattr(model, "kernel_matrix")
+    return not features_of(model).is_table
 
 
 def table_schema(model: "TreeModel") -> Schema:

@@ -5,7 +5,7 @@
 
 Numbers that can be computed from others are left out: links from the leaf marks, sizes and weights of splits from the
 leaves, the decrease in impurity from the weights of the classes. If the computation is not exact, the difference is
-stored (`streams.py`), so nothing is lost. docs/model-files.md lists the arrays.
+stored (`streams.py`), so nothing is lost. docs/deployment/model-files.md lists the arrays.
 """
 
 import dataclasses

@@ -93,6 +93,7 @@ def unpack(head: Head, arrays: Arrays, *, mapped: bool) -> Forest:
         head.target_center,
         head.target_exponent,
         **found,
+        shrinkage=0.0,  # set by the reader of the notes
         origins=head.origins,
         contract=head.contract,
     )

@@ -3,8 +3,8 @@
 read_words    the texts of a header -> the words, all of which this version of weald understands
 words_of      forests -> the words for their features
 
-A file with an unknown word is refused, and the error says which version of weald reads the file. docs/model-files.md
-lists the words.
+A file with an unknown word is refused, and the error says which version of weald reads the file.
+docs/deployment/model-files.md lists the words.
 """
 
 import re
@@ -22,15 +22,16 @@ CALIBRATION = "calibration"  # calibrated class probabilities; since format 1.1
 CONTRACT = "contract"  # the head has the contract version of the trees; since format 1.1
 LEAF_TARGETS = "leaf_targets"  # the target values in each leaf; since format 1.1
 MAPPABLE = "mappable"
+SHRINKAGE = "shrinkage"  # a note has lambda; since format 1.1
 TARGETS = "targets"
 WEIGHT_SCALE = "weight_scale"  # weights are not in the user's units; since format 1.1
 ZERO_VOTES = "zero_votes"  # a tree has no vote; since format 1.1
 ZLIB = "zlib"
 # Features of forests: the header has the word if and only if a forest has the feature
-PARTS = frozenset({WEIGHT_SCALE, ZERO_VOTES})
+PARTS = frozenset({SHRINKAGE, WEIGHT_SCALE, ZERO_VOTES})
 READABLE = frozenset({ESTIMATOR, FOREST, CALIBRATION, CONTRACT, LEAF_TARGETS, MAPPABLE, TARGETS, ZLIB}) | PARTS
 # Of format 1.1, but not supported by this version. A file with such features is refused, never read in part.
-SPECIFIED = frozenset({"shrinkage", "survival"})
+SPECIFIED = frozenset({"survival"})
 
 REQUIRES, WRITER, FORMAT = "weald.requires", "weald.writer", "weald.format"
 MAJOR = "1"
@@ -57,6 +58,8 @@ def read_words(texts: Mapping[str, str]) -> frozenset[str]:
 def words_of(forests: Sequence[Forest]) -> frozenset[str]:
     """Return the words for the features of some forests."""
     found = {WEIGHT_SCALE} if any(len(forest.weight_scale) for forest in forests) else set()
+    if any(forest.shrinkage for forest in forests):
+        found.add(SHRINKAGE)
     of_classes = [forest for forest in forests if forest.task is Task.CLASSIFICATION]
     return frozenset(found | ({ZERO_VOTES} if not all(forest.has_vote().all() for forest in of_classes) else set()))
 

@@ -8,11 +8,15 @@
     SurfaceDisplay      error for each setting of the stopping rules
     OutOfBagDisplay     out-of-bag error of a growing forest
     ImportanceDisplay   feature importance
+    DependenceDisplay   partial dependence, individual curves, accumulated local effects
+    ShapBarDisplay      mean magnitude of SHAP values
+    BeeswarmDisplay     SHAP values of many rows
+    WaterfallDisplay    SHAP values of one row
     ConfusionDisplay    confusion matrix
     CalibrationDisplay  reliability diagram: observed frequencies against predicted probabilities
     ProximityDisplay    a map of rows by proximity
 
-`Display.from_estimator(...)` computes and draws; `plot(ax=...)` draws again. The axes and the figure are `ax_` and
+`Display.from_estimator(...)` computes and draws, `from_explanation(...)` draws the result of `weald.explain`; `plot(ax=...)` draws again. The axes and the figure are `ax_` and
 `figure_`.
 """
 
@@ -27,24 +31,31 @@ from weald.plot.boundary import BoundaryDisplay
 from weald.plot.calibration import CalibrationDisplay
 from weald.plot.confusion import ConfusionDisplay
 from weald.plot.curves import ImpurityDisplay
+from weald.plot.dependence import DependenceDisplay
 from weald.plot.growth import OutOfBagDisplay
 from weald.plot.importance import ImportanceDisplay
 from weald.plot.partition import PartitionDisplay
 from weald.plot.proximity import ProximityDisplay
 from weald.plot.pruning import PruningDisplay
+from weald.plot.shap import BeeswarmDisplay, ShapBarDisplay
 from weald.plot.surface import SurfaceDisplay
 from weald.plot.tree import TreeDisplay
+from weald.plot.waterfall import WaterfallDisplay
 
 __all__ = [
+    "BeeswarmDisplay",
     "BoundaryDisplay",
     "CalibrationDisplay",
     "ConfusionDisplay",
+    "DependenceDisplay",
     "ImportanceDisplay",
     "ImpurityDisplay",
     "OutOfBagDisplay",
     "PartitionDisplay",
     "ProximityDisplay",
     "PruningDisplay",
+    "ShapBarDisplay",
     "SurfaceDisplay",
     "TreeDisplay",
+    "WaterfallDisplay",
 ]

@@ -1,6 +1,7 @@
 """Matplotlib axes and figures of displays.
 
 new_axes      a new figure with one pair of axes
+new_grid      a new figure with several pairs of axes
 two_axes      a new figure with two pairs of axes, side by side
 figure_of     the figure that axes belong to
 """
@@ -15,6 +16,19 @@ def new_axes(width: float, height: float) -> Axes:
 
     _, ax = plt.subplots(figsize=(width, height), layout="constrained")
     return ax
+
+
+def new_grid(n: int, columns: int, width: float, height: float) -> list[Axes]:
+    """Create a figure with n pairs of axes of a size in inches, row by row."""
+    from matplotlib import pyplot as plt
+
+    columns = min(n, columns)
+    rows = -(-n // columns)
+    size = (width * columns, height * rows)
+    _, grid = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
+    for ax in grid.flat[n:]:
+        ax.remove()
+    return list(grid.flat[:n])
 
 
 def two_axes(width: float, height: float) -> tuple[Axes, Axes]:

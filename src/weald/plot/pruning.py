@@ -1,9 +1,6 @@
 """Error against the number of leaves as a tree is pruned.
 
 PruningDisplay
-
-Trees are pruned and tested one by one. A surface over `ccp_alpha` has the same errors, but refuses imported and boosted
-trees, and rows of classes that the tree has not seen.
 """
 
 from typing import Self
@@ -17,11 +14,10 @@ from weald.data.table import TrainingArguments
 from weald.data.types import ColumnLike, IntArray, TableLike
 from weald.errors import DataError, DataTypeError
 from weald.estimators.base import TreeModel
+from weald.estimators.metrics import place_of_best
 from weald.estimators.training_data import is_training_data
 from weald.plot.axes import figure_of, new_axes
 from weald.plot.palette import FIRST, INK, SECOND, SOFT, calm, tint
-
-MOST_TREES = 100  # maximum number of trees that are tested on new rows, from a path of any length
 
 Floats = npt.NDArray[np.float64]
 Ints = IntArray
@@ -116,15 +112,12 @@ class PruningDisplay:
                 "rows that the tree has not seen, or leave X and y out to draw the training error alone."
             )
         path = estimator.pruning_path(frame="dict")
-        steps = _choose_steps(len(path["leaves"]))
-        leaves, alpha, training = (np.asarray(path[name])[steps] for name in ("leaves", "alpha", "error"))
-        classify = hasattr(estimator, "classes_")
         new_error, standard_error = None, None
         if X is not None:
-            losses = [_losses(estimator.prune(float(a)), X, y, classify=classify) for a in alpha]
-            new_error = np.array([loss.mean() for loss in losses])
-            standard_error = np.array([loss.std() / np.sqrt(len(loss)) for loss in losses])
-        return cls(leaves, alpha, training, new_error, standard_error, classify).plot(ax=ax)
+            choice = estimator.choose_alpha(X, y, method="holdout")
+            new_error, standard_error = choice.errors, choice.standard_errors
+        classify = hasattr(estimator, "classes_")
+        return cls(path["leaves"], path["alpha"], path["error"], new_error, standard_error, classify).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw the plot again.
@@ -161,9 +154,8 @@ class PruningDisplay:
         low, high = self.new_error - self.standard_error, self.new_error + self.standard_error
         self.ax_.fill_between(self.leaves, low, high, color=tint(SECOND, 0.22), linewidth=0)
         self.ax_.plot(self.leaves, self.new_error, color=SECOND, linewidth=1.8, linestyle="--", label="new rows")
-        least = self.new_error.min()
-        best = int(np.flatnonzero(self.new_error == least)[-1])  # ties: the smallest tree
-        smallest = int(np.flatnonzero(self.new_error <= least + self.standard_error[best])[-1])
+        best = place_of_best(self.new_error, self.leaves)
+        smallest = place_of_best(self.new_error, self.leaves, self.standard_error)
         marks = [(best, "o", SECOND, "least error")]
         if smallest != best:
             marks.append((smallest, "s", INK, "within one standard error"))
@@ -174,19 +166,4 @@ class PruningDisplay:
                 leaves, self.new_error[place], marker, linestyle="none", label=f"{words}: {leaves} {word}",
                 color=color, markersize=6.5, markeredgecolor="white", zorder=4,
             )  # fmt: skip
-        self.ax_.axhline(least, color=SOFT, linewidth=0.6, linestyle=":", zorder=1)
-
-
-def _choose_steps(n_steps: int) -> Ints:
-    """Return all steps of a path, or some that are evenly spaced by the logarithm of the position from its end."""
-    if n_steps <= MOST_TREES:
-        return np.arange(n_steps)
-    from_end = np.unique(np.geomspace(1, n_steps, MOST_TREES).astype(int))
-    return (n_steps - from_end)[::-1]
-
-
-def _losses(tree: TreeModel, X: TableLike, y: ColumnLike, *, classify: bool) -> Floats:
-    """Return the loss of each row: 1 for a wrong class, or the squared error."""
-    said, truth = tree.predict(X), np.asarray(y)
-    losses: Floats = (said != truth).astype(np.float64) if classify else (said - truth.astype(np.float64)) ** 2
-    return losses
+        self.ax_.axhline(self.new_error[best], color=SOFT, linewidth=0.6, linestyle=":", zorder=1)

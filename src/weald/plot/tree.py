@@ -20,6 +20,7 @@ from weald.errors import DataError, ParameterError
 from weald.estimators.base import TreeModel
 from weald.estimators.prediction import mark_paths
 from weald.forest.describe.summary import Sketch, sketch_tree
+from weald.forest.shrinkage import find_classes
 from weald.plot.axes import figure_of
 from weald.plot.cards import Card, FittedText, Pen, Words, write_cards
 from weald.plot.layout import place_levels, place_nodes
@@ -45,7 +46,7 @@ def _tally(model: TreeModel, tree: int, sketch: Sketch, X: TableLike, y: ColumnL
         raise DataError(f"X has {passes.shape[0]} rows but y has {len(truth)}. Give one target for each row.")
     if labels is None:
         return [str(n) for n in sizes.tolist()]
-    said = np.asarray(labels)[forest.probabilities()[nodes].argmax(axis=1)]
+    said = np.asarray(labels)[find_classes(forest)[nodes]]
     rows = np.split(passes.indices, passes.indptr[1:-1])
     return [f"{np.count_nonzero(truth[at] != label)}/{len(at)}" for at, label in zip(rows, said, strict=True)]
 

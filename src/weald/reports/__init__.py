@@ -9,6 +9,7 @@
     regression       charts for regression: predicted against true, residuals
     growth           section: the out-of-bag error after each tree
     importance       section: feature importance
+    shap             section: SHAP values
     dependence       section: partial dependence
     mistakes         section: the rows with the largest errors
     drift            section: test data against training data

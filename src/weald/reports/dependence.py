@@ -1,23 +1,28 @@
-"""Partial dependence: how predictions change with one feature while all others are fixed."""
+"""Partial dependence: how predictions change with one feature while all others are fixed.
+
+The lines are exact, over all training rows: `weald.inspection.partial_dependence`. The bands are individual curves of
+some rows.
+"""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from weald.data.table import Matrix
-from weald.data.types import Array, FloatArray, IntArray
+from weald.data.types import Array, ColumnLike, FloatArray, IntArray
 from weald.estimators.base import TreeModel
-from weald.estimators.prediction import sum_votes
 from weald.forest.describe.markup import Markup
+from weald.inspection.dependence_result import Curve
+from weald.inspection.partial_dependence import Request, individual_curves, partial_curves, rows_of
 from weald.reports import charts
 from weald.reports.charts import Series
-from weald.reports.columns import dense
-from weald.reports.section import Section, figure, figures, note, shorten, stack
+from weald.reports.section import Section, figure, figures, note, shorten, stack, thin
 from weald.reports.svg import span
 
 N_FEATURES = 6
-N_ROWS = 400  # that are predicted
-N_VALUES = 24  # to which a feature is set
+N_VALUES = 200  # of a line: more than can be seen
+N_BAND = 30  # values of a band
+N_ROWS = 400  # of a band
 N_CLASSES = 5
 NAMED = 20  # categories that are listed as left out
 N_LABELS = 40  # categories that are drawn; others are named in a note
@@ -37,16 +42,19 @@ class Dependence:
     half: list[tuple[float, float]] | None = None  # of categories: the interval that contains 80 % of the rows
 
 
-def section(model: TreeModel, rows: Matrix, order: IntArray, names: tuple[str, ...]) -> Section:
+def section(
+    model: TreeModel, rows: Matrix, weight: ColumnLike, order: IntArray, names: tuple[str, ...]
+) -> Section:
     """Draw the dependence on the most important features, all on one scale."""
-    some = _sample(rows)
-    asked = [_predict(model, some, int(f), names[f]) for f in order[:N_FEATURES] if _has_values(some[:, f])]
+    asked = depend(model, rows, weight, order, names)
     on_scale = [values for one in asked for s in one.series for values in (s.y, *(s.band or ()))]
     scale = span(np.concatenate(on_scale)) if on_scale else None
     pictures = [_draw(one, scale) for one in asked]
+    n_rows = min(N_ROWS, rows.shape[0])
     lead = (
-        "Mean prediction when one feature is set to a value and all others stay as they are. The band, or the thin "
-        "line of a category, holds 80 % of the rows; small marks below are deciles of the feature."
+        f"Mean prediction of all {rows.shape[0]:,} rows when one feature is set to a value and all others stay as they "
+        f"are: exact, from one pass over the forest. The band, or the thin line of a category, holds 80 % of "
+        f"{n_rows:,} rows; small marks below are deciles of the feature."
     )
     caution = (
         "Where features go together, some of these rows could not exist: read the curves as what the forest would "
@@ -55,66 +63,71 @@ def section(model: TreeModel, rows: Matrix, order: IntArray, names: tuple[str, .
     return Section("dependence", "Partial dependence", lead, stack(figures(*pictures), note(caution)))
 
 
-def _sample(rows: Matrix) -> FloatArray:
-    """Take evenly spaced rows of the table."""
-    at = np.linspace(0, rows.shape[0] - 1, min(rows.shape[0], N_ROWS)).astype(int)
-    return dense(rows[at])
+def depend(
+    model: TreeModel, rows: Matrix, weight: ColumnLike, order: IntArray, names: tuple[str, ...]
+) -> list[Dependence]:
+    """Compute the dependence on the most important features."""
+    whole = rows_of((rows,), weight)
+    some = rows_of((rows[thin(rows.shape[0], N_ROWS)],), None)
+    chosen = [int(f) for f in order[:N_FEATURES] if np.isfinite(whole.column(int(f))).any()]
+    if not chosen:
+        return []
+    groups = tuple((f,) for f in chosen)
+    means = partial_curves(Request(model, whole, names, groups, None))
+    bands = individual_curves(Request(model, some, names, groups, {f: _band_points(whole.column(f)) for f in chosen}))
+    return [
+        _describe(model, mean, band, whole.column(f)) for f, mean, band in zip(chosen, means, bands, strict=True)
+    ]
 
 
-def _has_values(column: FloatArray) -> bool:
-    return bool(np.isfinite(column).any())
+def _band_points(column: FloatArray) -> FloatArray:
+    known = column[np.isfinite(column)]
+    return np.unique(np.quantile(known, np.linspace(0.01, 0.99, N_BAND)))
 
 
-def depend(model: TreeModel, some: FloatArray, feature: int, values: FloatArray) -> FloatArray:
-    """Predict all rows with each value: (values, rows) or (values, rows, classes)."""
-    asked = np.repeat(some[None], len(values), axis=0)
-    asked[:, :, feature] = values[:, None]
-    flat = asked.reshape(-1, some.shape[1])
-    sums = sum_votes(model, model.forest_, flat)
-    predicted: FloatArray = sums / model.forest_.vote_total if sums.ndim == 2 else sums / model.forest_.n_trees
-    return predicted.reshape(len(values), len(some), *predicted.shape[1:])
-
-
-def _predict(model: TreeModel, some: FloatArray, feature: int, words: str) -> Dependence:
+def _describe(model: TreeModel, mean: Curve, band: Curve, column: FloatArray) -> Dependence:
+    """Choose what to draw of a curve."""
     classes = getattr(model, "classes_", None)
-    categories = model.schema_.categories[feature]
-    if categories is not None:
-        return _predict_categories(model, some, feature, words, categories.labels)
-    time = model.schema_.times.get(feature)
-    known = some[np.isfinite(some[:, feature]), feature]
-    values = np.unique(np.quantile(known, np.linspace(0.01, 0.99, N_VALUES)))
+    axis = mean.axes[0]
+    if axis.labels is not None:
+        return _describe_categories(classes, mean, band)
+    known = column[np.isfinite(column)]
+    ends = np.quantile(known, [0.01, 0.99])
+    values = np.unique(np.append(np.linspace(*ends, N_VALUES), ends)) if ends[0] < ends[1] else np.unique(known)
     rug = np.unique(np.quantile(known, np.linspace(0.1, 0.9, 9))).clip(values[0], values[-1]).tolist()
-    predicted = depend(model, some, feature, values)
-    dots = len(values) < 3
+    found = mean.values[axis.find(values)]
+    dots = len(np.unique(known)) < 3
     if classes is not None and len(classes) > 2:
-        means = predicted.mean(axis=1)
-        which = np.sort(np.argsort(-np.ptp(means, axis=0), kind="stable")[:N_CLASSES])
-        series = [Series(str(classes[k]), values, means[:, k], dots=dots) for k in which]
-        return Dependence(words, "probability of each class", series, rug, time=time)
-    one = predicted[:, :, -1] if classes is not None else predicted
-    low, high = np.quantile(one, [0.1, 0.9], axis=1)
-    return Dependence(
-        words, _of(classes, -1), [Series("", values, one.mean(axis=1), (low, high), dots)], rug, time=time
-    )
+        which = np.sort(np.argsort(-np.ptp(found, axis=0), kind="stable")[:N_CLASSES])
+        series = [Series(str(classes[k]), values, found[:, k], dots=dots) for k in which]
+        return Dependence(axis.name, "probability of each class", series, rug, time=axis.time)
+    x = band.axes[0].points
+    edges = _edges(band, -1)
+    around = Series("", values, found[:, -1], (np.interp(values, x, edges[0]), np.interp(values, x, edges[1])), dots)
+    return Dependence(axis.name, _of(classes, -1), [around], rug, time=axis.time)
 
 
-def _predict_categories(model: TreeModel, some: FloatArray, feature: int, words: str, labels: Array) -> Dependence:
-    """Predict with each category; with many classes, show the class that changes most.
+def _edges(band: Curve, k: int) -> FloatArray:
+    """Return the 10 % and the 90 % quantile of the rows at each point."""
+    assert band.individual is not None  # noqa: S101  (for the type checker: the curve has rows)
+    lines = band.individual[..., k] if band.outputs is not None else band.individual
+    edges: FloatArray = np.quantile(lines, [0.1, 0.9], axis=0)
+    return edges
 
-    All categories are drawn, or if there are very many, the most common ones of the sample.
-    """
-    known = some[~np.isnan(some[:, feature]), feature].astype(int)
-    order = np.argsort(-np.bincount(known, minlength=len(labels)), kind="stable")
+
+def _describe_categories(classes: Array | None, mean: Curve, band: Curve) -> Dependence:
+    """With many classes, show the class that changes most; with very many categories, the most common ones."""
+    axis, n = mean.axes[0], len(mean.axes[0].points)
+    order = np.argsort(-axis.frequencies, kind="stable")
     values, left_out = np.sort(order[:N_LABELS]), np.sort(order[N_LABELS:])
-    predicted = depend(model, some, feature, values.astype(np.float64))
-    classes = getattr(model, "classes_", None)
-    k = 0 if classes is None else 1 if len(classes) == 2 else int(np.ptp(predicted.mean(axis=1), axis=0).argmax())
-    one = predicted if classes is None else predicted[:, :, k]
-    low, high = np.quantile(one, [0.1, 0.9], axis=1)
+    means = mean.values[:n]
+    k = 0 if classes is None else 1 if len(classes) == 2 else int(np.ptp(means, axis=0).argmax())
+    low, high = _edges(band, k)[:, values]
+    labels = mean.labels()
     return Dependence(
-        words,
+        axis.name,
         _of(classes, k),
-        [Series("", values.astype(np.float64), one.mean(axis=1))],
+        [Series("", values.astype(np.float64), means[values, k])],
         [],
         [str(labels[v]) for v in values],
         tuple(str(labels[v]) for v in left_out),

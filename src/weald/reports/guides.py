@@ -4,18 +4,25 @@ The documentation has no public address yet, so the page names a guide, and its 
 """
 
 GUIDES: dict[str, tuple[tuple[str, str], ...]] = {
-    "data": (("Input data: data frames, categories, missing values", "input-data.md"),),
+    "data": (("Input data: data frames, categories, missing values", "guides/input-data.md"),),
     "quality": (
-        ("Out-of-bag error", "out-of-bag-error.md"),
-        ("Class probabilities, calibration and thresholds", "probabilities.md"),
-        ("Quantiles and prediction intervals", "prediction-intervals.md"),
+        ("Out-of-bag error", "guides/out-of-bag-error.md"),
+        ("Class probabilities, calibration and thresholds", "guides/probabilities.md"),
+        ("Quantiles and prediction intervals", "guides/prediction-intervals.md"),
     ),
-    "trees": (("Choosing parameters", "choosing-parameters.md"),),
-    "importance": (("Feature importance", "feature-importance.md"),),
-    "dependence": (("HTML report for a model", "html-report.md"),),
-    "mistakes": (("Out-of-bag error", "out-of-bag-error.md"),),
-    "drift": (("HTML report for a model", "html-report.md"), ("Production: save, compact, serve", "production.md")),
-    "browser": (("Decision trees: read, explain, export as text", "decision-trees.md"),),
-    "making": (("Reproducibility", "reproducibility.md"),),
+    "trees": (("Choosing parameters", "guides/choosing-parameters.md"),),
+    "importance": (("Feature importance", "guides/feature-importance.md"),),
+    "shap": (("Explaining predictions", "guides/explaining-predictions.md"),),
+    "dependence": (("Partial dependence and ALE", "guides/partial-dependence.md"),),
+    "mistakes": (
+        ("Explaining one row", "guides/explaining-one-row.md"),
+        ("Out-of-bag error", "guides/out-of-bag-error.md"),
+    ),
+    "drift": (
+        ("HTML report for a model", "guides/html-report.md"),
+        ("Production: save, compact, serve", "deployment/production.md"),
+    ),
+    "browser": (("Decision trees: read, explain, export as text", "guides/decision-trees.md"),),
+    "making": (("Reproducibility", "deployment/reproducibility.md"),),
 }
 WHERE = "Guides are pages of weald's documentation: docs/ in its source repository."

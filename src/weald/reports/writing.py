@@ -20,6 +20,7 @@ from weald.data.table import Matrix, TrainingArguments
 from weald.data.types import Array, ColumnLike, TableLike
 from weald.errors import DataError, ParameterError
 from weald.estimators.base import TreeModel
+from weald.estimators.features import features_of
 from weald.estimators.multi_output import is_multi_output
 from weald.estimators.out_of_bag import OutOfBag
 from weald.estimators.prediction import read_matrix
@@ -29,7 +30,7 @@ from weald.inspection.importance_request import ByRow, FitArguments, read_fit_ar
 from weald.inspection.importance_result import names_of
 from weald.inspection.resample import count_rows
 from weald.io.atomic import write_file
-from weald.reports import browser, columns, dependence, drift, growth, importance, making, mistakes, quality
+from weald.reports import browser, columns, dependence, drift, growth, importance, making, mistakes, quality, shap
 from weald.reports.metrics import Score, judge
 from weald.reports.page import write_page
 from weald.reports.predictions import Predictions, held_out, out_of_bag
@@ -106,7 +107,7 @@ def report(
     """Write a report on a fitted model: one HTML page that opens in any browser.
 
     It shows the training data, metrics and charts of the predictions, the out-of-bag error by number of trees, feature
-    importance, partial dependence, the rows with the largest errors, some trees, and how to fit the model again. The
+    importance, SHAP values, partial dependence, the rows with the largest errors, some trees, and how to fit the model again. The
     page is self-contained.
 
     Parameters
@@ -156,7 +157,8 @@ def report(
     rows = None if X is None else _read(model, X)
     times.setdefault("the questions of this page", 0.0)
     tables = None if rows is None or X_test is None else drift.read_tables(model, rows, X_test)
-    sections = [*_sections(model, data, rows, tables, found, sources, ids)]
+    test = None if X_test is None else _read(model, X_test)
+    sections = [*_sections(model, data, rows, test, tables, found, sources, ids)]
     times["the questions of this page"] = time.perf_counter() - began
     sections.append(making.section(model, times, command))
     scores = [(predictions, judge(predictions)) for predictions in sources]
@@ -195,6 +197,7 @@ def _check(
     if not isinstance(estimator, TreeModel):
         raise ParameterError(f"report was given a {type(estimator).__name__}. Give a fitted tree or forest of weald.")
     check_is_fitted(estimator)
+    features_of(estimator).require_table("report")
     if is_multi_output(estimator):
         raise ParameterError(
             f"A report covers one target, and this model has {estimator.n_outputs_}. Report each target with test "
@@ -234,6 +237,7 @@ def _sections(
     model: TreeModel,
     data: ReportData,
     rows: Matrix | None,
+    test: Matrix | None,
     tables: drift.Tables | None,
     found: OutOfBag | None,
     sources: list[Predictions],
@@ -254,14 +258,24 @@ def _sections(
     if tables is not None:  # beside the data
         made.insert(1, drift.section(model, tables, (_target(model, data.y), sources[-1].truth), order, names))
     if rows is not None:
-        made.append(dependence.section(model, rows, order, names))
+        if shap.has_values(model):
+            made.append(shap.section(model, rows))
+        made.append(dependence.section(model, rows, data.weight, order, names))
     if sources:
-        first = sources[0]
-        is_training = first.source == "out of bag"
-        at_hand = (rows, ids) if is_training else (None, None)
-        made.append(mistakes.section(model, first, at_hand[0], order, names, at_hand[1]))
+        made.append(mistakes.section(model, sources[0], _source(data, rows, test, sources[0], ids), order, names))
     made.append(browser.section(model))
     return made
+
+
+def _source(
+    data: ReportData, rows: Matrix | None, test: Matrix | None, first: Predictions, ids: Sequence[object] | None
+) -> mistakes.Source:
+    """Return the rows of the first predictions."""
+    if first.source != "out of bag":
+        return mistakes.Source(test)
+    if rows is None:
+        return mistakes.Source(None)
+    return mistakes.Source(rows, TrainingArguments(data.X, data.y, data.weight, **data.by_row), ids)
 
 
 def _target(model: TreeModel, y: ColumnLike) -> Array:

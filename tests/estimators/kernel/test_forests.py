@@ -97,7 +97,7 @@ def test_precomputed_is_computed():
     assert np.array_equal(given.forest_.feature, computed.forest_.feature)
     np.testing.assert_allclose(given.forest_.threshold, computed.forest_.threshold, rtol=1e-12)
     assert np.array_equal(given.predict(K), computed.predict(X[order]))
-    assert np.array_equal(given.prototypes_, computed._columns_)
+    assert np.array_equal(given.prototypes_.samples, computed._columns_)
 
 
 def test_a_permutation_of_prototypes_permutes_the_columns_and_no_more():
@@ -105,18 +105,18 @@ def test_a_permutation_of_prototypes_permutes_the_columns_and_no_more():
     mixed = RNG.permutation(len(X))
     one, two = (weald.KernelForestRegressor(**grow, prototypes=rows).fit(X, X[:, 0]) for rows in (X, X[mixed]))
     assert np.array_equal(one.predict(X), two.predict(X))
-    assert {tuple(row) for row in one.prototypes_} == {tuple(row) for row in two.prototypes_}
-    assert np.array_equal(np.sort(one.kernel_matrix(X)), np.sort(two.kernel_matrix(X)))
+    assert {tuple(row) for row in one.prototypes_.samples} == {tuple(row) for row in two.prototypes_.samples}
+    assert np.array_equal(np.sort(one.prototypes_.kernel_matrix(X)), np.sort(two.prototypes_.kernel_matrix(X)))
 
 
 def test_only_prototypes_that_are_used_are_kept():
     model = weald.KernelForestClassifier(**{**PLAIN, "n_estimators": 2}, max_depth=2).fit(X, y)
     used = model.forest_.feature[model.forest_.feature >= 0]
     assert len(model.prototypes_) == len(np.unique(used)) == len(model.feature_importances_) < 7
-    assert np.array_equal(model.prototypes_, X[model.prototype_rows_])
+    assert np.array_equal(model.prototypes_.samples, X[model.prototype_rows_])
     assert len(pickle.dumps(model)) < 20_000
     pairs = weald.KernelForestClassifier(2, max_depth=2, mix=False, random_state=0).fit(X, y)
-    named = {int(row) for name in pairs.column_names_ for row in name.replace("row ", "").split(" - ")}
+    named = {int(row) for name in pairs.prototypes_.column_names for row in name.replace("row ", "").split(" - ")}
     assert sorted(named) == sorted(pairs.prototype_rows_.tolist())
     assert len(pairs.prototypes_) < 13
 
@@ -125,12 +125,12 @@ def test_only_prototypes_that_are_used_are_kept():
 def test_three_of_four_columns_set_a_prototype_against_the_nearest_of_another_target(target):
     kind = weald.KernelForestClassifier if target is y else weald.KernelForestRegressor
     model = kind(400, mix=False, max_features=3, random_state=0).fit(X, target)
-    assert len(model.column_names_) == 90  # all are used
+    assert len(model.prototypes_.column_names) == 90  # all are used
     squares = ((X[:, None] - X[None]) ** 2).sum(axis=2)
     K = np.exp(-model.kernel_.rule.gamma * squares)
     rank = np.argsort(np.argsort(target))
     n_pairs = 0
-    for name, column in zip(model.column_names_, model.kernel_matrix(X).T, strict=True):
+    for name, column in zip(model.prototypes_.column_names, model.prototypes_.kernel_matrix(X).T, strict=True):
         rows = [int(row) for row in name.replace("row ", "").split(" - ")]
         expected = K[rows[0]] if len(rows) == 1 else np.log(K[rows[0]] / K[rows[1]])
         np.testing.assert_allclose(column, expected, rtol=1e-9, atol=1e-12)
@@ -143,7 +143,7 @@ def test_three_of_four_columns_set_a_prototype_against_the_nearest_of_another_ta
 
 def test_other_kernels_are_subtracted():
     model = weald.KernelForestClassifier(200, kernel="precomputed", random_state=0).fit(X @ X.T, y)
-    for name, column in zip(model.column_names_, model.kernel_matrix(X @ X.T).T, strict=True):
+    for name, column in zip(model.prototypes_.column_names, model.prototypes_.kernel_matrix(X @ X.T).T, strict=True):
         rows = [int(row) for row in name.replace("row ", "").split(" - ")]
         np.testing.assert_allclose(column, X @ (X[rows[0]] - (X[rows[1]] if len(rows) == 2 else 0)), atol=1e-12)
 
@@ -151,15 +151,17 @@ def test_other_kernels_are_subtracted():
 def test_importances_of_columns_are_shared_by_their_prototypes():
     model = weald.KernelForestClassifier(**FEW, mix=False).fit(X, y)
     expected = dict.fromkeys(model.prototype_rows_.tolist(), 0.0)
-    for name, importance in zip(model.column_names_, model.feature_importances_, strict=True):
+    for name, importance in zip(model.prototypes_.column_names, model.feature_importances_, strict=True):
         rows = [int(row) for row in name.replace("row ", "").split(" - ")]
         for row in rows:
             expected[row] += importance / len(rows)
-    np.testing.assert_allclose(model.prototype_importances_, list(expected.values()))
+    np.testing.assert_allclose(model.prototypes_.importances, list(expected.values()))
 
 
 def test_one_prototype_and_one_class_have_nothing_to_be_set_against():
-    assert weald.KernelForestClassifier(**FEW, prototypes=X[:1], mix=False).fit(X, y).column_names_ == ["prototype 0"]
+    assert weald.KernelForestClassifier(**FEW, prototypes=X[:1], mix=False).fit(X, y).prototypes_.column_names == [
+        "prototype 0"
+    ]
     assert weald.KernelForestClassifier(**FEW).fit(X, np.zeros(90)).predict(X[:2]).tolist() == [0, 0]
 
 
@@ -216,7 +218,7 @@ def test_words_with_a_kernel_of_ones_own():
     target = [word.count("e") > 0 for word in words]
     model = weald.KernelForestClassifier(**FEW, kernel=overlap).fit(words, target)
     assert model.score(words, target) == 1.0
-    assert set(model.prototypes_) <= set(words)
+    assert set(model.prototypes_.samples) <= set(words)
     shuffled = weald.KernelForestClassifier(**FEW, kernel=overlap).fit(words[::-1], target[::-1])
     assert prints(shuffled) == prints(model)
 
@@ -243,7 +245,7 @@ def test_graphs_with_a_kernel_of_ones_own():
     kernel = lambda one, other: float(len(paths(one) & paths(other)))  # noqa: E731
     model = weald.KernelForestClassifier(**FEW, kernel=kernel, contrast=False).fit(graphs, is_ring)
     assert model.score(graphs, is_ring) == 1.0
-    assert set(model.prototypes_) <= set(rings)  # nothing is like a star: it has no such path
+    assert set(model.prototypes_.samples) <= set(rings)  # nothing is like a star: it has no such path
 
 
 def test_mix_keeps_raw_columns_and_categories_beside_the_kernel():
@@ -254,8 +256,8 @@ def test_mix_keeps_raw_columns_and_categories_beside_the_kernel():
         weald.KernelForestClassifier(mix=False).fit(frame, target)
     model = weald.KernelForestClassifier(30, random_state=0, oob_score=True).fit(frame, target)
     assert model.oob_score_ > 0.85
-    assert "kind" in model.column_names_
-    assert model.kernel_matrix(frame).shape == (90, len(model.column_names_))
+    assert "kind" in model.prototypes_.column_names
+    assert model.prototypes_.kernel_matrix(frame).shape == (90, len(model.prototypes_.column_names))
     again = weald.KernelForestClassifier(30, random_state=0, engine="reference").fit(frame, target)
     assert prints(again) == prints(model)
     assert again.mix_ == model.mix_
@@ -278,12 +280,12 @@ def test_the_out_of_bag_error_chooses_what_trees_look_at():
 def test_trees_may_look_at_columns_alone(monkeypatch, tmp_path):
     choose_always(monkeypatch, "columns")
     model = weald.KernelForestClassifier(80, random_state=0).fit(X, y)
-    assert model.column_names_ == ["x0", "x1", "x2"]
-    assert len(model.prototypes_) == len(model.prototype_rows_) == len(model.prototype_importances_) == 0
+    assert model.prototypes_.column_names == ["x0", "x1", "x2"]
+    assert len(model.prototypes_) == len(model.prototype_rows_) == len(model.prototypes_.importances) == 0
     assert model.score(X, y) == 1
     assert weald.importance(model, X, y).names == ("x0", "x1", "x2")
     with pytest.raises(DataError, match="use columns of X only"):
-        model.prune_prototypes(X, y, n=5)
+        model.prototypes_.prune(X, y, n=5)
     model.save(tmp_path / "model.weald")
     loaded = weald.load(tmp_path / "model.weald")
     assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
@@ -294,7 +296,7 @@ def test_trees_of_both_kinds_stand_in_turn(monkeypatch):
     choose_always(monkeypatch, "in turn")
     whole = weald.KernelForestClassifier(40, random_state=0).fit(X, y)
     mixed = weald.KernelForestClassifier(40, random_state=0, mix=True).fit(X, y)
-    names = whole.column_names_
+    names = whole.prototypes_.column_names
     for t, tree in enumerate(whole.estimators_):
         used = {names[f] for f in tree.tree_.feature if f >= 0}
         assert used <= {"x0", "x1", "x2"} if t // 16 % 2 == 0 else not used <= {"x0", "x1", "x2"}
@@ -327,12 +329,12 @@ def test_importance_on_new_rows_is_that_of_the_plain_forest(words):
     new, truth, weight = X[60:], y[60:], np.arange(len(y) - 60) % 3
     found = weald.importance(model, new, truth, sample_weight=weight, rows="new")
     plain = weald.importance(
-        model.plain_forest(),
-        model.kernel_matrix(new),
+        model.prototypes_.plain_forest(),
+        model.prototypes_.kernel_matrix(new),
         truth,
         sample_weight=weight,
         rows="new",
-        names=model.column_names_,
+        names=model.prototypes_.column_names,
     )
     assert found.names == plain.names
     assert np.array_equal(found.values, plain.values)
@@ -364,7 +366,7 @@ def test_the_training_data_given_again():
     assert again.error == model.oob_error_
     assert np.array_equal(again.probabilities, model.oob_.probabilities[order], equal_nan=True)
     found = weald.importance(model, X, y)
-    assert list(found.names) == model.column_names_
+    assert list(found.names) == model.prototypes_.column_names
     assert model.neighbors(X, y).proximity().shape == (90, 90)
     assert model.proximity(X[:5], X[:7]).shape == (5, 7)
     with pytest.raises(DataError, match="other data"):
@@ -373,7 +375,7 @@ def test_the_training_data_given_again():
 
 def test_trees_predict_from_the_kernel_matrix():
     model = weald.KernelForestClassifier(**FEW).fit(X, y)
-    K = model.kernel_matrix(X)
+    K = model.prototypes_.kernel_matrix(X)
     shares = sum(tree.predict_proba(K) for tree in model.estimators_)
     np.testing.assert_allclose(shares / 16, model.predict_proba(X))
 
@@ -394,7 +396,7 @@ def test_growing_on_slicing_merging_and_pickling():
 def test_grown_until_settled():
     model = weald.KernelForestRegressor("auto", random_state=0, max_estimators=96).fit(X, X[:, 0])
     assert model.forest_.n_trees >= 64
-    assert len(model.column_names_) == model.forest_.n_features
+    assert len(model.prototypes_.column_names) == model.forest_.n_features
 
 
 # ------------------------------------------------------------------------------------------------------------- errors
@@ -506,29 +508,29 @@ def test_auto_needs_bags_and_numbers():
 
 
 def test_a_kernel_is_checked_on_request():
-    gaussian = weald.KernelForestClassifier().check_kernel(X)
+    gaussian = weald.check_kernel(weald.KernelForestClassifier(), X)
     K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
     assert gaussian.is_kernel
-    assert weald.KernelForestClassifier(gamma=1.0).check_kernel(X).smallest_eigenvalue == pytest.approx(
+    assert weald.check_kernel(weald.KernelForestClassifier(gamma=1.0), X).smallest_eigenvalue == pytest.approx(
         np.linalg.eigvalsh(K)[0], abs=1e-12
     )
     with pytest.warns(UserWarning, match="tanh"):
-        tanh = weald.KernelForestClassifier(kernel="tanh", gamma=1.0, coef0=-1.0).check_kernel(X)
+        tanh = weald.check_kernel(weald.KernelForestClassifier(kernel="tanh", gamma=1.0, coef0=-1.0), X)
     assert not tanh.is_kernel
     assert "smallest eigenvalue" in tanh.reason
-    lopsided = weald.KernelForestClassifier(kernel="precomputed").check_kernel(X @ X.T + np.arange(90))
+    lopsided = weald.check_kernel(weald.KernelForestClassifier(kernel="precomputed"), X @ X.T + np.arange(90))
     assert "not symmetric" in str(lopsided)
 
 
 def test_pruning_keeps_the_prototypes_that_matter_most():
     model = weald.KernelForestClassifier(**FEW, mix=True).fit(X, y)
-    pruned = model.prune_prototypes(X, y, n=10)
-    best = np.argsort(-model.prototype_importances_, kind="stable")[:10]
-    assert {tuple(row) for row in pruned.prototypes_} <= {tuple(row) for row in model.prototypes_[best]}
+    pruned = model.prototypes_.prune(X, y, n=10)
+    best = np.argsort(-model.prototypes_.importances, kind="stable")[:10]
+    assert {tuple(row) for row in pruned.prototypes_.samples} <= {tuple(row) for row in model.prototypes_.samples[best]}
     assert pruned.score(X, y) > 0.9
     curves, phase = curves_of(40, [9, 12])
     by_curve = weald.KernelForestRegressor(**FEW).fit(curves, phase)
-    assert len(by_curve.prune_prototypes(curves, phase, n=0.2).prototypes_) <= 8
+    assert len(by_curve.prototypes_.prune(curves, phase, n=0.2).prototypes_) <= 8
 
 
 def test_what_knows_nothing_of_kernels_says_what_to_do_instead():
@@ -536,14 +538,14 @@ def test_what_knows_nothing_of_kernels_says_what_to_do_instead():
     for method in model.to_c, model.to_onnx, model.to_sklearn, model.compile, model.report:
         with pytest.raises(weald.ExportError, match=r"plain_forest\(\)"):
             method()
-    with pytest.raises(ParameterError, match="prune_prototypes"):
+    with pytest.raises(ParameterError, match=r"prototypes_\.prune"):
         weald.importance(model, X, y, kind="drop_column")
-    with pytest.raises(ParameterError, match="prune_prototypes"):
+    with pytest.raises(ParameterError, match=r"prototypes_\.prune"):
         weald.select_features(model, X, y)
     with pytest.raises(ParameterError, match="Give a kernel here"):
         weald.tune(weald.KernelForestClassifier(kernel="auto"), X, y)
-    plain = model.plain_forest()
-    assert np.array_equal(plain.predict_proba(model.kernel_matrix(X)), model.predict_proba(X))
+    plain = model.prototypes_.plain_forest()
+    assert np.array_equal(plain.predict_proba(model.prototypes_.kernel_matrix(X)), model.predict_proba(X))
     assert "forest_predict" in plain.to_c(check=False).model
 
 
@@ -551,7 +553,7 @@ def test_what_knows_nothing_of_kernels_says_what_to_do_instead():
 def test_importances_are_those_of_prototypes(kind):
     model = weald.KernelForestClassifier(**FEW, n_prototypes=12).fit(X, y)
     found = weald.importance(model, X, y, kind=kind)
-    assert found.names == tuple(model.column_names_)
+    assert found.names == tuple(model.prototypes_.column_names)
 
 
 def test_parameters_are_tuned():
@@ -580,7 +582,7 @@ def test_a_file_brings_back_the_same_model(words, samples, tmp_path):
     assert np.array_equal(
         loaded.out_of_bag(samples, y).probabilities, model.out_of_bag(samples, y).probabilities, equal_nan=True
     )
-    pruned = loaded.prune_prototypes(samples, y, n=5)
+    pruned = loaded.prototypes_.prune(samples, y, n=5)
     pruned.save(tmp_path / "pruned.weald")
     assert np.array_equal(weald.load(tmp_path / "pruned.weald").predict(samples), pruned.predict(samples))
 

@@ -32,9 +32,11 @@ def test_several_targets_leave_one_after_the_other(way, table):
 def test_kernel_forests_leave_as_plain_ones(way, table):
     X, Y = table
     model = weald.KernelForestClassifier(5, random_state=0).fit(X[:, :3], Y[:, 0])
-    asked = re.escape(f"Use model.plain_forest().{way}(...), with the rows of model.kernel_matrix(X).")
+    asked = re.escape(
+        f"Use model.prototypes_.plain_forest().{way}(...), with the rows of model.prototypes_.kernel_matrix(X)."
+    )
     with pytest.raises(weald.ExportError, match=asked):
         getattr(model, way)()
-    plain, rows = model.plain_forest(), model.kernel_matrix(X[:, :3])
+    plain, rows = model.prototypes_.plain_forest(), model.prototypes_.kernel_matrix(X[:, :3])
     assert np.array_equal(plain.predict_proba(rows), model.predict_proba(X[:, :3]))
     assert getattr(plain, way)(X=rows).parity.largest_difference < 1e-15

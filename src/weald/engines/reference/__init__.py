@@ -4,6 +4,7 @@ definition     codes, bags, growth, predictions
 multi_output   multi-output forests
 permutation    permutation importance
 proximity      rows that share leaves
+shrinkage      hierarchical shrinkage
 kernels        kernel values
 engine         the definition behind the engine interface
 """

@@ -1212,13 +1212,16 @@ def find_leaf(tree: FlatTree, row: Sequence[float]) -> int:
     """Return the node number of the leaf of a row of raw values."""
     i = 0
     while tree.feature[i] >= 0:
-        x, categories = row[tree.feature[i]], tree.categories[i]
-        if x != x:
-            goes_left = tree.missing_left[i]
-        else:
-            goes_left = categories.goes_left(x) if categories else x <= tree.threshold[i]
-        i = i + 1 if goes_left else tree.right[i]
+        i = i + 1 if goes_left(tree, i, row) else tree.right[i]
     return i
+
+
+def goes_left(tree: FlatTree, node: int, row: Sequence[float]) -> bool:
+    """Return whether a row goes left at a split."""
+    x, categories = row[tree.feature[node]], tree.categories[node]
+    if x != x:
+        return tree.missing_left[node]
+    return categories.goes_left(x) if categories else x <= tree.threshold[node]
 
 
 def leaf_numbers(tree: FlatTree) -> dict[int, int]:

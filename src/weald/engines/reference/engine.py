@@ -1,6 +1,7 @@
 """The reference engine: the definition in plain Python (`definition.py`), behind the engine interface."""
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -11,6 +12,7 @@ from weald.data.table import Table
 from weald.data.targets import Targets
 from weald.data.task import Task
 from weald.data.types import Array, FloatArray, IntArray
+from weald.engines.free_features import NO_BIN, DependenceSums, FreeFeatures, LocalBins
 from weald.engines.interface import (
     Block,
     Codes,
@@ -18,13 +20,16 @@ from weald.engines.interface import (
     LocalEngine,
     OutOfBagVotes,
     PermutationTask,
+    ShapTask,
     Watch,
     sum_weighted_votes,
 )
 from weald.engines.params import Growth
-from weald.engines.reference import definition, kernels, permutation
+from weald.engines.quadrature import make_rule
+from weald.engines.reference import definition, dependence, kernels, permutation, shap
 from weald.engines.reference import multi_output as several
 from weald.engines.reference import proximity as share
+from weald.engines.reference.shrinkage import shrink_tree
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest, Origin
 from weald.forest.pruning import prune_forest
 
@@ -205,6 +210,27 @@ class ReferenceEngine(LocalEngine):
                         task.squares[row, group] += increase * increase
         return of_trees
 
+    def shap(
+        self, forest: Forest, X: Array, task: ShapTask, n_threads: int = 1, watch: Watch | None = None
+    ) -> FloatArray:
+        """Compute SHAP values tree by tree and row by row."""
+        rows, n = _dense(X).tolist(), forest.n_features
+        values = np.zeros((len(rows), n, n) if task.pairs else (len(rows), n))
+        for t, tree in enumerate(_flat_trees(forest)):
+            nodes = slice(*forest.tree_start[t : t + 2])
+            weight, amounts = forest.weight[nodes].tolist(), task.amounts[nodes].tolist()
+            rule = make_rule(max((shap.count_features(tree) + 1) // 2, 1))
+            points = list(zip(rule.points.tolist(), rule.rest.tolist(), rule.weights.tolist(), strict=True))
+            for r, row in enumerate(rows):
+                if task.is_new is not None and not task.is_new[t, r]:
+                    continue
+                if task.pairs:
+                    shap.add_interactions(tree, weight, amounts, row, points, values[r])
+                else:
+                    for feature, value in shap.shap_values(tree, weight, amounts, row, points).items():
+                        values[r, feature] += value
+        return values
+
     def add_proximities(
         self, sharing: LeafMembership, k: int, n_threads: int = 1, watch: Watch | None = None
     ) -> tuple[IntArray, IntArray, FloatArray]:
@@ -259,6 +285,39 @@ class ReferenceEngine(LocalEngine):
         """Compute the standard deviation of each row from its weights."""
         return np.array([share.standard_deviation(sums, target.tolist()) for sums in _sums_of_shares(sharing)])
 
+    def sum_dependence(
+        self,
+        forest: Forest,
+        values: FloatArray,
+        X: Array,
+        weight: IntArray | None,
+        free: FreeFeatures,
+        bins: LocalBins | None,
+        n_threads: int = 1,
+        watch: Watch | None = None,
+    ) -> DependenceSums:
+        """Add up the values of leaves, one group after the other."""
+        trees, rows = _flat_trees(forest), _dense(X).tolist()
+        weights = [1] * len(rows) if weight is None else weight.tolist()
+        by_tree = list(itertools.pairwise(forest.tree_start.tolist()))
+        leaf_values = [values[begin:end].tolist() for begin, end in by_tree]
+        places = [free.place[begin:end].tolist() for begin, end in by_tree]
+        starts = np.concatenate([[0], np.cumsum(free.n_points, dtype=np.int64)])
+        found = []
+        for group in free.groups:
+            axes = [dependence.Axis(f, int(free.n_points[f]), bool(free.has_categories[f]), places) for f in group]
+            asked = dependence.Free(axes, rows, weights)
+            if bins is not None:
+                of_step = bins.of_step[starts[group[0]] : starts[group[0] + 1]]
+                asked.bin_of_row, asked.bin_of_step = _bins(bins.of_row[group[0]]), _bins(of_step)
+            found.append(dependence.sum_group(trees, leaf_values, asked))
+        width = values.shape[1]
+        return DependenceSums(
+            np.array([step for sums in found for step in sums.steps]).reshape(-1, width),
+            np.array([sums.on_path for sums in found]).reshape(-1, width),
+            np.array(dependence.sum_own_leaves(trees, leaf_values, rows, weights)),
+        )
+
     def sum_votes_out_of_bag(
         self,
         codes: Codes,
@@ -300,6 +359,11 @@ def _own(codes: Codes) -> definition.Coded:
     if not isinstance(codes, definition.Coded):
         raise TypeError(f"The reference engine was given {type(codes).__name__}, which are codes of another engine.")
     return codes
+
+
+def _bins(numbers: npt.NDArray[np.uint16]) -> list[int]:
+    """Return numbers of bins, -1 for none."""
+    return np.where(numbers == NO_BIN, -1, numbers.astype(np.int64)).tolist()
 
 
 def _sums_of_shares(sharing: LeafMembership) -> list[dict[int, float]]:
@@ -382,9 +446,10 @@ def _flags(tree: definition.FlatTree, node: int) -> int:
 
 
 def _flat_trees(forest: Forest) -> list[definition.FlatTree]:
-    """Read trees back from the arrays."""
+    """Read trees back from the arrays, with leaves that predict shrunk values if the forest is shrunk."""
     trees = []
     leaf_index = forest.leaf_index()
+    weight = forest.in_user_weights(forest.weight)
     for begin, end in zip(forest.tree_start[:-1], forest.tree_start[1:], strict=True):
         nodes = slice(begin, end)
         tree = definition.FlatTree(
@@ -402,6 +467,8 @@ def _flat_trees(forest: Forest) -> list[definition.FlatTree]:
                 for k, w in zip(forest.leaf_class[entries].tolist(), forest.leaf_weight[entries].tolist(), strict=True):
                     classes[k] = w
                 tree.classes.append(classes)
+        if forest.shrinkage:
+            tree = shrink_tree(tree, weight[nodes].tolist(), forest.shrinkage, forest.n_classes)
         trees.append(tree)
     return trees
 

@@ -36,6 +36,8 @@ def answer(tree: FlatTree, row: Sequence[float], n_classes: int) -> float:
     leaf = find_leaf(tree, row)
     if Task.of(n_classes) is Task.REGRESSION:
         return tree.value[leaf]
+    if tree.value:  # of the second class: with monotonic constraints or shrinkage
+        return float(tree.value[leaf] > 0.5)
     classes = tree.classes[leaf_numbers(tree)[leaf]]
     return float(classes.index(max(classes)))
 

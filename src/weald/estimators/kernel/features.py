@@ -4,9 +4,10 @@ KernelFeatures    reading, coding and predicting for kernel forests
 choose_kernel_of  fits a forest for each kernel of the grid, and keeps the best
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -22,7 +23,7 @@ from weald.engines.bagging import read_design
 from weald.engines.choose import open_engine
 from weald.engines.interface import AddVotes, Codes, Engine, OutOfBagVotes, Watch, grow_in_steps
 from weald.engines.threads import count_threads
-from weald.errors import DataError, DataTypeError, ParameterError
+from weald.errors import DataError, DataTypeError, ExportError, ParameterError
 from weald.estimators import out_of_bag
 from weald.estimators import resampling as ways
 from weald.estimators.features import Features
@@ -40,7 +41,7 @@ from weald.estimators.kernel.kernels import (
     targets_of,
 )
 from weald.estimators.kernel.learned import LearnedColumns
-from weald.estimators.kernel.params import WORDS
+from weald.estimators.kernel.params import WORDS, KernelParams
 from weald.estimators.kernel.samples import AnySamples, SampleReading, Things, Vectors, read_prototypes, read_samples
 from weald.estimators.kernel.table import KernelTable, Prototypes
 from weald.estimators.kernel.tree_mix import COLUMNS, IN_TURN, MIXED, MixChoice, choose_mix, list_runs, share_draws
@@ -49,7 +50,7 @@ from weald.forest.forest import Forest
 
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
-    from weald.estimators.kernel.forests import KernelForest
+    from weald.estimators.forest_base import RandomForest
 
 
 class KernelFeatures(Features):
@@ -57,20 +58,51 @@ class KernelFeatures(Features):
 
     needs_seed = True  # to draw prototypes
 
-    model: "KernelForest"
+    is_table = False
 
-    def __init__(self, model: "KernelForest") -> None:
+    model: "RandomForest"
+
+    def __init__(self, model: "RandomForest") -> None:
         self.model = model
         self.learned = LearnedColumns(model)
 
+    @property
+    def given(self) -> KernelParams:
+        """The parameters of the forest."""
+        return cast("KernelParams", vars(self.model))
+
+    # --------------------------------------------------------------------------------------------- what is refused
+
+    def require_table(self, method: str) -> None:
+        """Refuse a method that needs trees of columns of X, and say what to use instead."""
+        raise ExportError(
+            f"{method} does not support kernels. Use model.prototypes_.plain_forest().{method}(...), with the rows of "
+            "model.prototypes_.kernel_matrix(X)."
+        )
+
+    def require_checkpoints(self) -> None:
+        """Refuse checkpoints."""
+        raise ParameterError(
+            f"{type(self.model).__name__} does not support checkpoint: its trees keep only the columns that the whole "
+            "forest uses. Leave checkpoint out."
+        )
+
     # ----------------------------------------------------------------------------------------------------- check
+
+    def fit_candidates(self, data: TrainingArguments) -> bool:
+        """With `kernel="auto"`, fit a forest for each kernel of the grid and keep the best."""
+        model = self.model
+        if self.given["kernel"] != "auto" or (model.warm_start and hasattr(model, "forest_")):
+            return False
+        choose_kernel_of(model, data)
+        return True
 
     def check(self) -> None:
         """Check the parameters of the kernel."""
-        model = self.model
+        given: Mapping[str, object] = self.given
         for name, kinds in WORDS.items():
-            arguments.check_argument(name, getattr(model, name), kinds)
-        if model.mix is True and (model.kernel == "precomputed" or self.compares_anything):
+            arguments.check_argument(name, given[name], kinds)
+        if self.given["mix"] is True and (self.given["kernel"] == "precomputed" or self.compares_anything):
             raise ParameterError(
                 "mix=True uses the numeric columns of X beside the kernel, but X has none. Set mix=False."
             )
@@ -78,17 +110,17 @@ class KernelFeatures(Features):
     @property
     def compares_anything(self) -> bool:
         """Whether a function of the user compares samples."""
-        model = self.model
-        return callable(model.kernel) or (model.kernel == "gaussian" and callable(model.distance))
+        given = self.given
+        return callable(given["kernel"]) or (given["kernel"] == "gaussian" and callable(given["distance"]))
 
     @property
     def mixes(self) -> bool:
         """Whether columns of X are used beside the kernel: by default if X has columns."""
-        model = self.model
-        if model.mix != "auto":
-            return bool(model.mix)
+        model, given = self.model, self.given
+        if given["mix"] != "auto":
+            return bool(given["mix"])
         is_table = getattr(model, "sample_kind_", "vectors") == "vectors"
-        return is_table and model.kernel != "precomputed" and not self.compares_anything
+        return is_table and given["kernel"] != "precomputed" and not self.compares_anything
 
     # ------------------------------------------------------------------------------------------------------ read
 
@@ -113,7 +145,7 @@ class KernelFeatures(Features):
         )
         require_one_target(reading, "a kernel forest")
         rows = reading.table.X[:, 0].astype(np.intp)
-        if model.kernel == "precomputed":
+        if self.given["kernel"] == "precomputed":
             assert isinstance(sample_reading.samples, Vectors)  # noqa: S101  (for the type checker: it was read as a table)
             sample_reading = SampleReading(Vectors(read_precomputed(sample_reading.samples.matrix)), sample_reading.raw)
         sample_reading = sample_reading.take(rows)
@@ -150,11 +182,11 @@ class KernelFeatures(Features):
         check_function(kernel, kernel.prepare(samples.take(np.arange(min(len(samples), 40)))))
         rows, prototypes = self._choose(engine, kernel, reading, samples)
         table.compare(kernel, engine, prototypes, n_threads)
-        model.kernel_, self.learned.rows = kernel, rows
+        self.learned.kernel, self.learned.rows = kernel, rows
         self.learned.n_columns, self.learned.n_prototypes = table.shape[1], table.n_kernel
 
     def _resolve_kernel(self, samples: AnySamples, engine: Engine, n_threads: int) -> Kernel:
-        if self.model.kernel == "auto":
+        if self.given["kernel"] == "auto":
             raise ParameterError(
                 'kernel="auto" chooses the kernel in fit. Give a kernel here, for example the one in choice_.words.'
             )
@@ -164,22 +196,21 @@ class KernelFeatures(Features):
         self, engine: Engine, kernel: Kernel, reading: Reading, samples: AnySamples
     ) -> tuple[IntArray, Prototypes]:
         """Choose prototypes; return their rows in X (-1 if they were given) and the prototypes."""
-        model, contrast = self.model, partial(self.contrast, engine, kernel)
+        given, contrast = self.given["prototypes"], partial(self.contrast, engine, kernel)
         kept = np.arange(len(samples)) if reading.kept is None else np.flatnonzero(reading.kept)
-        if isinstance(model.prototypes, Prototypes):  # taken from another forest, with their pairs
-            rows = np.full(model.prototypes.n_compared, -1)
-            return rows if model.prototypes.columns is None else model.prototypes.columns, model.prototypes
-        if model.prototypes is not None and kernel.is_precomputed:
-            columns: IntArray = np.asarray(model.prototypes, dtype=np.int64)
+        if isinstance(given, Prototypes):  # taken from another forest, with their pairs
+            return np.full(given.n_compared, -1) if given.columns is None else given.columns, given
+        if given is not None and kernel.is_precomputed:
+            columns: IntArray = np.asarray(given, dtype=np.int64)
             return columns, contrast(Prototypes(None, columns), np.zeros(len(columns)), None)
-        if model.prototypes is not None:
-            given = read_prototypes(unfitted_copy(model), model.prototypes, samples, mix=self.mixes)
-            return np.full(len(given), -1), contrast(Prototypes(given), np.zeros(len(given)), None)
+        if given is not None:
+            read = read_prototypes(unfitted_copy(self.model), given, samples, mix=self.mixes)
+            return np.full(len(read), -1), contrast(Prototypes(read), np.zeros(len(read)), None)
         matrix = None
         if kernel.is_precomputed:
             assert isinstance(samples, Vectors)  # noqa: S101  (for the type checker: it was read as a table)
             matrix, samples = samples.matrix, Things(tuple(range(len(kept))))
-        chosen = choose_prototypes(samples, model.n_prototypes, self.learned.seed)
+        chosen = choose_prototypes(samples, self.given["n_prototypes"], self.learned.seed)
         found = Prototypes(None, kept[chosen]) if kernel.is_precomputed else Prototypes(samples.take(chosen))
         matrix = None if matrix is None else matrix[np.ix_(chosen, kept[chosen])]
         return kept[chosen], contrast(found, targets_of(samples, reading.table.target)[chosen], matrix)
@@ -192,7 +223,7 @@ class KernelFeatures(Features):
         `matrix` is a precomputed kernel between the prototypes.
         """
         model = self.model
-        if not model.contrast:
+        if not self.given["contrast"]:
             return prototypes
         n_threads = count_threads(model.n_jobs)
 
@@ -247,14 +278,14 @@ class KernelFeatures(Features):
 
     def grower(self, grower: Grower) -> Grower:
         """Grow from kernel values; with `mix="auto"`, the out-of-bag error chooses the columns."""
-        model = self.model
+        given = self.given
         n_raw = self.learned.n_columns - self.learned.n_prototypes
         made = KernelGrower(**vars(grower), n_kernel=self.learned.n_prototypes, n_raw=n_raw if self.mixes else 0)
-        made = replace(made, max_features=model.max_features)
-        if model.mix == "auto" and self.mixes and not hasattr(model, "mix_"):
-            model.mix_, runs = self._choose_mix(made)
+        made = replace(made, max_features=given["max_features"])
+        if given["mix"] == "auto" and self.mixes and not hasattr(self.model, "mix_"):
+            self.learned.mix, runs = self._choose_mix(made)
             made = replace(made, runs=runs)
-        return replace(made, way=model.mix_.way if model.mix == "auto" and self.mixes else MIXED)
+        return replace(made, way=self.learned.mix.way if given["mix"] == "auto" and self.mixes else MIXED)
 
     def _choose_mix(self, grower: "KernelGrower") -> tuple[MixChoice, "Runs"]:
         """Grow a few trees of each kind, and choose by their out-of-bag error."""
@@ -280,11 +311,10 @@ class KernelFeatures(Features):
 
     def keep(self, forest: Forest, reading: Reading) -> Forest:
         """Keep the columns that the trees use."""
-        model = self.model
         table: Any = reading.table.X
         self.learned.used = used_columns(forest)
         of_kernel = self.learned.used[self.learned.used < self.learned.n_prototypes]
-        model.prototype_rows_ = self.learned.rows[table.prototypes.compared_by(of_kernel)]
+        self.learned.prototype_rows = self.learned.rows[table.prototypes.compared_by(of_kernel)]
         del self.learned.rows
         self.learned.prototypes = table.prototypes.take(of_kernel)
         return narrow(forest, self.learned.used)
@@ -293,9 +323,9 @@ class KernelFeatures(Features):
 
     def rows(self, X: TableLike) -> KernelTable:
         """Read samples, and compare them with the prototypes used by the trees."""
-        model = self.model
+        model, learned = self.model, self.learned
         table = KernelTable(self.read_samples(X, reset=False), mix=self.mixes)
-        table.compare(model.kernel_, open_engine(model.engine), self.learned.prototypes, count_threads(model.n_jobs))
+        table.compare(learned.kernel, open_engine(model.engine), learned.prototypes, count_threads(model.n_jobs))
         return table.keep_raw(self.raw_columns()) if self.mixes else table
 
     def raw_columns(self) -> IntArray:
@@ -306,6 +336,17 @@ class KernelFeatures(Features):
     def n_columns(self) -> int:
         """Number of columns that trees are grown from."""
         return self.learned.n_columns
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns that trees use: the row of one or two prototypes, or the name of a column of X."""
+        rows, pairs = self.learned.prototype_rows, self.learned.prototypes.pairs
+        compared = [f"row {row}" if row >= 0 else f"prototype {i}" for i, row in enumerate(rows)]
+        if pairs is not None:
+            compared = [compared[i] + (f" - {compared[j]}" if j >= 0 else "") for i, j in pairs.tolist()]
+        names = getattr(self.model, "feature_names_in_", None)
+        raw = self.raw_columns().tolist() if self.mixes else []
+        return compared + [f"x{f}" if names is None else str(names[f]) for f in raw]
 
     @property
     def tree_schema(self) -> Schema:
@@ -429,31 +470,32 @@ def widen(forest: Forest, columns: IntArray, n_columns: int) -> Forest:
 # -------------------------------------------------------------------------------------------------------- kernel="auto"
 
 
-def choose_kernel_of(model: "KernelForest", data: TrainingArguments) -> None:
+def choose_kernel_of(model: "RandomForest", data: TrainingArguments) -> None:
     """Fit a forest for each kernel of the grid, and keep the one with the lowest out-of-bag error."""
     check(model)
     if not model.bootstrap:
         raise ParameterError('kernel="auto" compares out-of-bag errors, but bootstrap=False has none. Name a kernel.')
-    samples = KernelFeatures(unfitted_copy(model)).read_samples(data.X, reset=True).samples
+    features = KernelFeatures(unfitted_copy(model))
+    samples = features.read_samples(data.X, reset=True).samples
     seed = params.draw_seed(model.random_state)
 
-    def fit_copy(words: dict[str, object]) -> tuple["KernelForest", float]:
+    def fit_copy(words: dict[str, object]) -> tuple["RandomForest", float]:
         twin = unfitted_copy(model)
         twin.__dict__.update(words, oob_score=model.oob_score or True, random_state=seed)
         fit(twin, data)
         return twin, twin.oob_error_
 
-    best, choice = choose_kernel(fit_copy, _warping_steps(model, samples), len(samples))
+    best, choice = choose_kernel(fit_copy, _warping_steps(features.given, samples), len(samples))
     learned = {name: value for name, value in vars(best).items() if name in LEARNED}
     model.__dict__ = {**vars(unfitted_copy(model)), **learned, "choice_": choice}
     if not model.oob_score and model.n_estimators != "auto":
         drop_out_of_bag(model)
 
 
-def _warping_steps(model: "KernelForest", samples: AnySamples) -> float:
+def _warping_steps(given: KernelParams, samples: AnySamples) -> float:
     """Count the cells of the warping matrices of all pairs."""
     if isinstance(samples, Things):
         raise DataTypeError('kernel="auto" supports numbers only. Give your own kernel or distance function.')
     length = samples.matrix.shape[1] if isinstance(samples, Vectors) else max(map(len, samples.each))
-    n_pairs = len(samples) * count_prototypes(model.n_prototypes, len(samples))
-    return n_pairs * length * min(length, 2 * (1.0 if model.band is None else model.band) * length + 1)
+    n_pairs = len(samples) * count_prototypes(given["n_prototypes"], len(samples))
+    return n_pairs * length * min(length, 2 * (1.0 if given["band"] is None else given["band"]) * length + 1)

@@ -213,7 +213,7 @@ def resolve_kernel(said: Mapping[str, Any], samples: AnySamples, engine: Engine,
     if kernel == "tanh":
         warn(
             "tanh is not a kernel in the strict sense: it is not positive semi-definite for all samples. Trees do not "
-            "need that, but check_kernel(X) reports it. Its splits are those of poly with degree=1."
+            "need that, but weald.check_kernel reports it. Its splits are those of poly with degree=1."
         )
     return replace(found, rule=replace(found.rule, gamma=gamma))
 

@@ -6,7 +6,10 @@ Trees are grown from all columns, and the forest keeps those that they use.
 from typing import TYPE_CHECKING, Generic, Self, TypeVar, cast, overload
 
 from weald.data.types import IntArray
+from weald.estimators.kernel.kernel_selection import Choice
+from weald.estimators.kernel.kernels import Kernel
 from weald.estimators.kernel.table import Prototypes
+from weald.estimators.kernel.tree_mix import MixChoice
 
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
@@ -41,6 +44,11 @@ class StoredAttribute(Generic[Value]):
 class LearnedColumns:
     """The columns of a kernel forest: those that its trees were grown from, and those that they use."""
 
+    kernel = StoredAttribute[Kernel]("kernel_")
+    choice = StoredAttribute[Choice]("choice_")  # with `kernel="auto"`
+    mix = StoredAttribute[MixChoice]("mix_")  # with `mix="auto"`
+    sample_kind = StoredAttribute[str]("sample_kind_")
+    prototype_rows = StoredAttribute[IntArray]("prototype_rows_")  # of the prototypes that the trees use
     seed = StoredAttribute[int]("_prototype_seed_")  # for drawing prototypes
     rows = StoredAttribute[IntArray]("_rows_")  # by prototype, while trees grow: the row of X
     n_columns = StoredAttribute[int]("_n_columns_")  # columns that the trees were grown from

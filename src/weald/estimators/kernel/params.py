@@ -157,22 +157,13 @@ ATTRIBUTES = (
     ),
     Attribute(
         "prototypes_",
-        "samples",
-        "The prototypes that the trees use.",
+        "weald.estimators.kernel.prototypes.UsedPrototypes",
+        "The prototypes that the trees use: `samples`, `importances`, `column_names`, `kernel_matrix(X)`, `prune`, and "
+        "`plain_forest()` for export to other programs.",
     ),
     Attribute(
         "prototype_rows_",
         "array of int",
         "Their rows in the training data; -1 if prototypes were given.",
-    ),
-    Attribute(
-        "prototype_importances_",
-        "array of float",
-        "Their importance.",
-    ),
-    Attribute(
-        "column_names_",
-        "list of str",
-        "Names of the columns used by the trees: the row of one or two prototypes, or the name of a column of X.",
     ),
 )

@@ -258,11 +258,13 @@ def describe_predictions(model: FittedTree, names: Names, nodes: Sequence[int] |
     at = np.asarray(nodes, dtype=np.int64)
     sizes = forest.size[at].tolist()
     if names.classes is None:
-        means, spreads = forest.value[at].tolist(), np.sqrt(forest.impurity[at]).tolist()
+        means, spreads = model.tree_.value[at, 0, 0].tolist(), np.sqrt(forest.impurity[at]).tolist()
         return [_describe_mean(*node) for node in zip(means, spreads, sizes, strict=True)]
     shares = model.tree_.value[at, 0, :]
     labels = names.classes[shares.argmax(axis=1)].tolist()
     largest = shares.max(axis=1).tolist()
+    if forest.shrinkage:  # then they are no fractions of the rows
+        return [f"{k} (probability {p:.2f}, {n} rows)" for k, p, n in zip(labels, largest, sizes, strict=True)]
     if np.array_equal(forest.weight, forest.size):  # else there are weights, and fractions are not of rows
         return [f"{k} ({round(p * n)} of {n} rows)" for k, p, n in zip(labels, largest, sizes, strict=True)]
     return [f"{k} ({p:.0%} of {n} rows)" for k, p, n in zip(labels, largest, sizes, strict=True)]

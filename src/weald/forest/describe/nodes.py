@@ -49,7 +49,8 @@ def list_nodes(model: FittedTree, names: Names) -> dict[str, Array | list[Label]
 def _node_predictions(model: FittedTree, names: Names) -> tuple[FloatArray, Array]:
     """The prediction of each node as a leaf: probabilities and class, or the mean."""
     if names.classes is None:
-        return model.forest_.value, model.forest_.value
+        value: FloatArray = model.tree_.value[:, 0, 0]
+        return value, value
     shares: FloatArray = model.tree_.value[:, 0, :]
     prediction: Array = names.classes[shares.argmax(axis=1)]
     return shares, prediction
@@ -73,7 +74,11 @@ def errors(model: FittedTree) -> FloatArray:
     forest = model.forest_
     if forest.task is Task.CLASSIFICATION:
         return _wrong(model) / np.where(forest.weight > 0, forest.weight, 1.0)
-    return np.full(forest.n_nodes, np.nan) if any(model.growth_.monotonic) else forest.impurity
+    if any(model.growth_.monotonic):
+        return np.full(forest.n_nodes, np.nan)
+    moved = model.tree_.value[:, 0, 0] - forest.value  # by shrinkage
+    found: FloatArray = forest.impurity + moved * moved
+    return found
 
 
 def _total_weight(forest: Forest) -> float:
@@ -105,5 +110,6 @@ def training_error(model: FittedTree) -> float:
                 "differ from their means, which are not stored. Compute it from the rows: mean_squared_error(y, "
                 "tree.predict(X))."
             )
-        return total_impurity(model)
+        leaf = forest.feature < 0
+        return float((forest.weight[leaf] / _total_weight(forest)) @ errors(model)[leaf])
     return float(_wrong(model)[forest.feature < 0].sum() / _total_weight(forest))

@@ -17,6 +17,7 @@ from weald.data.types import BoolArray, FloatArray, IntArray
 from weald.errors import ParameterError
 from weald.forest.describe.conditions import DescribedModel, Names, format_number, questions
 from weald.forest.forest import Forest
+from weald.forest.shrinkage import find_classes, predict_nodes
 
 OVERVIEW = 6  # depth shown of a tree that is too large to be shown as a whole
 
@@ -191,17 +192,17 @@ def _predict_classes(forest: Forest, shown: IntArray, labels: list[str]) -> _Nod
     weights, size = weights[shown], size[shown]
     total = weights.sum(axis=1, keepdims=True)
     shares = weights / np.where(total > 0, total, 1.0)
-    winner = weights.argmax(axis=1)
-    error = 1 - shares[np.arange(len(shown)), winner]
+    winner, each = find_classes(forest)[shown], np.arange(len(shown))
+    error = 1 - shares[each, winner]
     if counted:
-        wrong = size - weights.max(axis=1)
+        wrong = size - weights[each, winner]
         tally = [f"{int(w)}/{int(n)}" for w, n in zip(wrong, size, strict=True)]
     else:  # weights that are not counts: errors are a fraction of the weight
         tally = [f"{e:.0%} of {int(n)}" for e, n in zip(error, size, strict=True)]
     return {
         "answer": [labels[k] if w > 0 else "no vote" for k, w in zip(winner, total[:, 0], strict=True)],
         "tally": tally,
-        "probabilities": shares,
+        "probabilities": predict_nodes(forest)[shown],
         "error": error,
         "mean": None,
         "deviation": None,
@@ -210,7 +211,7 @@ def _predict_classes(forest: Forest, shown: IntArray, labels: list[str]) -> _Nod
 
 def _predict_means(forest: Forest, shown: IntArray) -> _NodePredictions:
     """Describe the mean and standard deviation of each node."""
-    mean, deviation = forest.value[shown], np.sqrt(forest.impurity[shown])
+    mean, deviation = predict_nodes(forest)[shown, 0], np.sqrt(forest.impurity[shown])
     return {
         "answer": [format_number(m) for m in mean],
         "tally": [f"± {format_number(d)}, {int(n)} rows" for d, n in zip(deviation, forest.size[shown], strict=True)],

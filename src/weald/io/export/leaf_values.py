@@ -17,8 +17,10 @@ from weald.data.task import Task
 from weald.data.types import FloatArray, IntArray
 from weald.errors import ExportError
 from weald.estimators.calibration.calibrator import require_uncalibrated
+from weald.estimators.features import features_of
 from weald.estimators.prediction import voting_of
 from weald.forest.forest import Forest
+from weald.forest.shrinkage import shrink_forest
 
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
@@ -52,7 +54,7 @@ class LeafValues:
 
 def answers_of(model: "TreeModel") -> LeafValues:
     """Compute the leaf values of a fitted model."""
-    forest = model.forest_.voters()
+    forest = shrink_forest(model.forest_.voters())
     if forest.task is Task.REGRESSION:
         return _numbers(forest)
     if len(forest.value):
@@ -123,9 +125,10 @@ def _shared(start: IntArray, which: IntArray, amount: FloatArray, n_classes: int
 
 
 def require_exportable(model: "TreeModel", export: str) -> Forest:
-    """Return the trees that vote. Refuse models that are not fitted, or that are more than one forest."""
+    """Return the trees that vote. Refuse models that are not fitted, or that are not one forest of columns of X."""
     check_is_fitted(model)
     require_uncalibrated(model, export)
+    features_of(model).require_table(export)
     if model.n_outputs_ != 1:
         raise ExportError(
             f"{export} supports models of one target, but this one has {model.n_outputs_}. Export the targets one by "

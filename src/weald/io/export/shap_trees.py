@@ -10,7 +10,8 @@ import numpy as np
 from weald.data.task import Task
 from weald.data.types import Array, BoolArray, FloatArray, IntArray, TableLike
 from weald.errors import ExportError
-from weald.forest.forest import CATEGORICAL, MISSING_LEFT, Forest
+from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
+from weald.forest.shrinkage import find_classes, predict_nodes
 from weald.io.export.leaf_values import refuse_overflow, require_exportable, votes_are_hard
 from weald.io.export.packages import require
 from weald.io.export.parity import Export, Parity, answer, compare, compared_values, not_compared, rows_to_compare
@@ -26,10 +27,10 @@ def write_shap(model: "TreeModel", X: TableLike, *, check: bool) -> Export:
     """Write a model for shap; with `check`, let shap predict and compare."""
     forest = require_exportable(model, "to_shap")
     refuse_overflow(forest)
-    _refuse_sets(model, forest)
+    cuts = _cut_sets(model, forest)
     is_of_classes = forest.task is Task.CLASSIFICATION
     made = {
-        "trees": _trees(forest, _values(model, forest)),
+        "trees": _trees(forest, cuts, _values(model, forest)),
         "base_offset": 0.0,
         "tree_output": "probability" if is_of_classes else "raw_value",
         "objective": "binary_crossentropy" if is_of_classes else "squared_error",
@@ -40,37 +41,49 @@ def write_shap(model: "TreeModel", X: TableLike, *, check: bool) -> Export:
     return Export(made, parity)
 
 
-def _refuse_sets(model: "TreeModel", forest: Forest) -> None:
-    """Refuse splits on sets of categories: shap supports only thresholds."""
-    by_set = forest.flags & CATEGORICAL != 0
-    if by_set.any():
-        where = model.schema_.where(int(forest.feature[np.argmax(by_set)]))
-        raise ExportError(
-            f"shap supports only thresholds, but {where} is split into sets of categories. Fit with "
-            "categorical_features=None and categories encoded as numbers or as columns of 0 and 1."
-        )
+def _cut_sets(model: "TreeModel", forest: Forest) -> tuple[FloatArray, BoolArray]:
+    """Express splits into sets of categories as thresholds on codes: thresholds, and where the sides are swapped.
+
+    shap supports only thresholds. A set is one if it has the first codes or the last ones, as every set of two
+    categories has. Other sets are refused.
+    """
+    threshold, is_swapped = forest.threshold.copy(), np.zeros(forest.n_nodes, dtype=np.bool_)
+    for node in np.flatnonzero(forest.flags & CATEGORICAL):
+        categories = model.schema_.categories[forest.feature[node]]
+        n_codes = 0 if categories is None else len(categories.labels)
+        of_set = np.isin(np.arange(n_codes), forest.category_set(node))
+        is_left = of_set != bool(forest.flags[node] & OTHERS_LEFT)
+        changes = np.flatnonzero(np.diff(is_left))
+        if len(changes) != 1:
+            raise ExportError(
+                f"shap supports only thresholds, but {model.schema_.where(int(forest.feature[node]))} is split into "
+                "sets of categories. Use weald.explain(model, X), which supports them; its result has to_shap(), for "
+                "the plots of shap."
+            )
+        threshold[node], is_swapped[node] = changes[0] + 0.5, not is_left[0]
+    return threshold, is_swapped
 
 
 def _values(model: "TreeModel", forest: Forest) -> FloatArray:
     """Return the value of each node (nodes x classes, or nodes x 1), divided by the number of trees."""
+    says = predict_nodes(forest)
     if forest.task is Task.REGRESSION:
-        return forest.value[:, np.newaxis] / forest.n_trees
-    says = forest.probabilities()
+        return says / forest.n_trees
     if votes_are_hard(model):
-        says = np.eye(forest.n_classes)[says.argmax(axis=1)]
+        says = np.eye(forest.n_classes)[find_classes(forest)]
     weight = forest.tree_weight if len(forest.tree_weight) else np.ones(forest.n_trees)
     return says * np.repeat(weight / forest.vote_total, np.diff(forest.tree_start))[:, np.newaxis]
 
 
-def _trees(forest: Forest, values: FloatArray) -> list[dict[str, Array]]:
-    is_leaf = forest.feature < 0
+def _trees(forest: Forest, cuts: tuple[FloatArray, BoolArray], values: FloatArray) -> list[dict[str, Array]]:
+    is_leaf, (threshold, is_swapped) = forest.feature < 0, cuts
     left, right = (_or_nothing(is_leaf, child) for child in (forest.left(), forest.right))
     arrays = {
-        "children_left": left,
-        "children_right": right,
+        "children_left": np.where(is_swapped, right, left),
+        "children_right": np.where(is_swapped, left, right),
         "children_default": np.where(forest.flags & MISSING_LEFT != 0, left, right),
         "features": _or_nothing(is_leaf, forest.feature),
-        "thresholds": forest.threshold,
+        "thresholds": threshold,
         "values": values,
         "node_sample_weight": forest.weight,
     }

@@ -199,6 +199,7 @@ def _forest_of(trees: list[Native], n_features: int, n_classes: int) -> Forest:
         category_start=np.zeros(1, dtype=np.int64),
         category_sets=np.empty(0, dtype=np.uint32),
         origins=(),
+        shrinkage=0.0,
         contract=CONTRACT_VERSION,
         **joined,
     )

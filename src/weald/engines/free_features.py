@@ -1,0 +1,64 @@
+"""Features that are set free: the points at which predictions are computed, and what engines are asked to add up.
+
+    FreeFeatures      groups of features, their points, and where each split of a forest is among them
+    LocalBins         which rows count at which step between two points
+    DependenceSums    what the leaves of a forest add to these points
+
+Consider a leaf and a group with a feature on its path. The rows that meet all other conditions of the path reach the
+leaf wherever the free features satisfy theirs. Their weight is an integer, and the leaves add weight times value to
+these points, in the order of trees and leaves.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from weald.data.types import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class LocalBins:
+    """Bins of the rows by feature. A row counts at a step only if it is in the bin of the step."""
+
+    of_row: npt.NDArray[np.uint16]  # features x rows; NO_BIN: in none
+    of_step: npt.NDArray[np.uint16]  # by feature and point: the bin of the step to this point; NO_BIN: none
+
+
+NO_BIN = 2**16 - 1
+MOST_BINS = 2**15
+
+
+@dataclass(frozen=True)
+class FreeFeatures:
+    """Groups of one or two features, and their points.
+
+    A numeric feature has ascending points. A categorical one has a point for each category; what is added behind the
+    last one belongs to all categories. The last place of a feature, `n_points + 1`, is that of missing values.
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    n_points: npt.NDArray[np.uint32]  # by feature
+    has_categories: BoolArray  # by feature: whether it is split by sets
+    place: npt.NDArray[np.int32]  # by node: number of points at most the threshold, of splits by thresholds
+
+    def shape(self, group: tuple[int, ...]) -> tuple[int, ...]:
+        """Number of places of each feature of a group."""
+        return tuple(int(self.n_points[feature]) + 2 for feature in group)
+
+    def n_places(self) -> IntArray:
+        """Number of places of each group."""
+        return np.array([int(np.prod(self.shape(group))) for group in self.groups], dtype=np.int64)
+
+
+class DependenceSums(NamedTuple):
+    """What the leaves of a forest add, times the weight of rows."""
+
+    steps: FloatArray  # (places of all groups) x width; of numbers, differences from one point to the next
+    on_path: FloatArray  # groups x width: sums of the rows' own leaves that have a feature of the group on their path
+    total: FloatArray  # width: sums of all own leaves
+
+    def add(self, other: "DependenceSums") -> "DependenceSums":
+        """Add the sums of other rows."""
+        return DependenceSums(*(a + b for a, b in zip(self, other, strict=True)))

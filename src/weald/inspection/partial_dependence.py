@@ -1,0 +1,529 @@
+"""Dependence of predictions on features: partial dependence, individual conditional expectations, local effects.
+
+    dependence      any fitted model, rows    ->    curves
+    Rows            rows block by block, with integer weights
+    integrate       sums of an engine         ->    values at each place
+
+A forest's prediction is a step function of each numeric feature, so partial dependence is exact at every value, not
+only on a grid. One pass over the rows gives the curves of all features: see `engines/free_features.py`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from weald.data import arguments
+from weald.data.schema import Schema
+from weald.data.table import read_weight
+from weald.data.task import Task
+from weald.data.types import Array, ColumnLike, FloatArray, IntArray, Label, TableLike
+from weald.engines.choose import open_engine
+from weald.engines.free_features import NO_BIN, DependenceSums, FreeFeatures, LocalBins
+from weald.engines.interface import Engine
+from weald.engines.table_source import TableSource
+from weald.engines.threads import count_threads
+from weald.errors import DataError, DataTypeError, ParameterError, shown
+from weald.estimators.base import TreeModel
+from weald.estimators.features import RowBlocks, features_of
+from weald.estimators.multi_output import forests_of, is_multi_output, listed
+from weald.estimators.prediction import read_rows, voting_of
+from weald.forest.forest import Forest
+from weald.forest.votes import node_values
+from weald.inspection.dependence_result import Curve, Dependence, read_values
+from weald.inspection.free_axes import Axis, Column, free_features, read_points, thresholds_of
+from weald.inspection.importance_result import names_of
+
+KINDS = ("partial", "individual", "ale")
+N_BINS = 50  # of local effects, and points of individual curves
+N_POINTS_OF_PAIRS = 100  # of each of two features, if there are more thresholds
+ROWS_AT_ONCE = 16384  # part of the definition: sums of blocks are added one after the other
+PLACES_AT_ONCE = 2**25  # values of steps that are computed in one pass
+MOST_VALUES = 2**28  # in a result: 2 GiB
+LARGE = 2.0**900  # sums of larger values could overflow
+
+Group = tuple[int, ...]  # one feature or two
+
+
+def dependence(
+    model: TreeModel,
+    X: TableLike,
+    features: Any = None,
+    *,
+    kind: str = "partial",
+    points: Any = None,
+    sample_weight: ColumnLike = None,
+    names: Sequence[str] | None = None,
+) -> Dependence:
+    """Compute how the predictions of a model depend on features.
+
+    Parameters
+    ----------
+    model : fitted tree or forest
+    X : array or data frame of shape (n_rows, n_features)
+        The rows over which predictions are averaged, for example the training data.
+    features : list of features or of pairs, optional
+        Names or numbers; a pair of features gives their joint dependence. By default all features, one by one.
+    kind : {"partial", "individual", "ale"}, default="partial"
+        - "partial": partial dependence, the mean prediction if all rows had a value of the feature (Friedman 2001).
+        - "individual": the same for each row, individual conditional expectation (Goldstein et al. 2015), on a grid.
+        - "ale": accumulated local effects (Apley and Zhu 2020): the effect of small changes of a feature on rows whose
+          values are near. It does not use combinations of values that are far from the data.
+    points : int, "thresholds" or dict, optional
+        Where to compute. By default at every threshold of the forest, so that the curve is exact everywhere; for pairs
+        at no more than 100 quantiles of each feature ("thresholds": all); for "individual" at 50 quantiles. A number:
+        that many quantiles of the data. A dict: values by feature. Categories are always complete. For "ale" it is the
+        number of bins, by default 50: the curve is exact at every threshold, and bins say which rows are near.
+    sample_weight : array of shape (n_rows,), optional
+        Weights of the rows.
+    names : sequence of str, optional
+        Names of the features; by default those of the training table.
+
+    Returns
+    -------
+    Dependence
+        A curve for each feature or pair: see `weald.inspection.dependence_result.Curve`.
+
+    Examples
+    --------
+    >>> import weald
+    >>> from sklearn.datasets import load_iris
+    >>> iris = load_iris(as_frame=True)
+    >>> forest = weald.RandomForestClassifier(50, random_state=0).fit(iris.data, iris.target)
+    >>> found = weald.dependence(forest, iris.data)
+    >>> curve = found["petal width (cm)"]
+    >>> curve.at([0.2, 1.3, 2.2]).round(2)
+    array([[0.43, 0.38, 0.19],
+           [0.24, 0.52, 0.25],
+           [0.24, 0.23, 0.53]])
+    """
+    request = _read(model, X, features, kind, points, sample_weight, names)
+    compute = {"partial": partial_curves, "individual": individual_curves, "ale": local_curves}[kind]
+    return Dependence(kind, compute(request), request.rows.n_rows)
+
+
+# ------------------------------------------------------------------------------------------------------- the request
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a table, in blocks, and their weights as integers."""
+
+    blocks: tuple[Array, ...]
+    weight: IntArray | None  # None: 1 each
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return sum(block.shape[0] for block in self.blocks)
+
+    @property
+    def total(self) -> float:
+        """Total weight."""
+        return float(self.n_rows if self.weight is None else sum(self.weight.tolist()))
+
+    def column(self, feature: int) -> FloatArray:
+        """Values of a feature."""
+        parts = [block[:, [feature]] for block in self.blocks]
+        dense = [part.toarray() if sparse.issparse(part) else part for part in parts]
+        return np.concatenate(dense)[:, 0].astype(np.float64)
+
+    def cut(self) -> Iterator[tuple[Array, IntArray | None, slice]]:
+        """Divide the rows into blocks that engines take, with their weights and positions."""
+        first = 0
+        for block in self.blocks:
+            for begin in range(0, block.shape[0], ROWS_AT_ONCE):
+                part = block[begin : begin + ROWS_AT_ONCE]
+                at = slice(first + begin, first + begin + part.shape[0])
+                yield part, None if self.weight is None else self.weight[at], at
+            first += block.shape[0]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be computed, and of what."""
+
+    model: TreeModel
+    rows: Rows
+    names: tuple[str, ...]
+    groups: tuple[Group, ...]
+    points: Any
+
+    @property
+    def forests(self) -> tuple[Forest, ...]:
+        """The forest of each target; they have the same splits."""
+        return forests_of(self.model)
+
+    @property
+    def schema(self) -> Schema:
+        """Names and categories of the columns that trees use."""
+        return features_of(self.model).tree_schema
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of the model, in this process."""
+        return open_engine(self.model.engine).local
+
+    @property
+    def n_threads(self) -> int:
+        """Number of threads."""
+        return count_threads(self.model.n_jobs)
+
+    def column(self, feature: int) -> Column:
+        """Read a column of the data."""
+        return Column(feature, self.names[feature], self.rows.column(feature), self.schema)
+
+    def features(self) -> list[int]:
+        """List the features of all groups."""
+        return sorted({feature for group in self.groups for feature in group})
+
+    def values(self) -> FloatArray:
+        """Return the values of nodes, for all targets side by side (nodes x outputs)."""
+        return np.hstack([node_values(forest, voting_of(self.model)) for forest in self.forests])
+
+    def outputs(self) -> tuple[Label, ...] | None:
+        """Name the columns of the values."""
+        classes = getattr(self.model, "classes_", None)
+        if not is_multi_output(self.model):
+            return None if classes is None else tuple(classes.tolist())
+        if classes is None:
+            return tuple(range(len(self.forests)))
+        return tuple((o, label) for o, labels in enumerate(listed(classes)) for label in labels)
+
+
+def read_table(model: TreeModel, X: TableLike, sample_weight: ColumnLike, caller: str) -> Rows:
+    """Read the rows, with the schema of the fit, and the weights as integers."""
+    if not isinstance(model, TreeModel):
+        raise DataTypeError(f"{caller} got {shown(model)} as its model. Give a fitted tree or forest of weald.")
+    check_is_fitted(model)
+    if isinstance(X, TableSource):
+        raise DataTypeError(
+            f"X is a {type(X).__name__}, which has codes instead of values. {caller} needs rows in memory: give an "
+            "array or a data frame, for example a sample of the rows."
+        )
+    rows = read_rows(model, X)
+    blocks = tuple(rows.row_blocks()) if isinstance(rows, RowBlocks) else (rows,)
+    return rows_of(blocks, sample_weight)
+
+
+def rows_of(blocks: Sequence[Array], sample_weight: ColumnLike) -> Rows:
+    """Give rows that have been read their weights."""
+    n_rows = sum(block.shape[0] for block in blocks)
+    by_row = tuple(block.tocsr() if sparse.issparse(block) else block for block in blocks)
+    return Rows(by_row, whole_weights(read_weight(sample_weight, n_rows=n_rows)))
+
+
+def whole_weights(weight: FloatArray | None) -> IntArray | None:
+    """Convert weights to integers: whole ones as they are, others in fixed point. Their sum fits 63 bits."""
+    if weight is None:
+        return None
+    if (weight == np.floor(weight)).all() and weight.sum() < 2**53:
+        return weight.astype(np.int64)
+    shift = 62 - int(np.frexp(weight.max())[1]) - len(weight).bit_length()
+    return np.rint(np.ldexp(weight, shift)).astype(np.int64)
+
+
+def _read(
+    model: TreeModel, X: TableLike, features: Any, kind: str, points: Any, sample_weight: ColumnLike, names: Any
+) -> Request:
+    arguments.check_argument("kind", kind, (arguments.OneOf(KINDS),))
+    rows = read_table(model, X, sample_weight, "dependence")
+    named = names_of(model, names)
+    groups = read_groups(features, named)
+    request = Request(model, rows, named, groups, read_points(points) if not isinstance(points, Mapping) else None)
+    if isinstance(points, Mapping):
+        request = Request(model, rows, named, groups, _read_values(request, points))
+    if kind != "partial" and any(len(group) > 1 for group in groups):
+        raise ParameterError(f'kind="{kind}" computes one feature at a time, but features has a pair. Use "partial".')
+    return request
+
+
+def read_groups(features: Any, names: tuple[str, ...]) -> tuple[Group, ...]:
+    """Read features and pairs of features, by name or number."""
+    if features is None:
+        return tuple((feature,) for feature in range(len(names)))
+    if not arguments.is_list(features):
+        features = [features]
+    asked = list(features)
+    if not asked:
+        raise ParameterError("features is empty. Give names or numbers of features, or None for all.")
+    return tuple(_read_group(one, names) for one in asked)
+
+
+def _read_group(given: Any, names: tuple[str, ...]) -> Group:
+    members = list(given) if arguments.is_list(given) else [given]
+    if not 1 <= len(members) <= 2:
+        raise ParameterError(f"features has {shown(given)}, which is not one feature or two. Give a feature or a pair.")
+    group = tuple(_feature_number(member, names) for member in members)
+    if len(set(group)) < len(group):
+        raise ParameterError(f"features has the pair {shown(given)}, which is one feature twice. Give two features.")
+    return group
+
+
+def _feature_number(given: Any, names: tuple[str, ...]) -> int:
+    if isinstance(given, str) and given in names:
+        return names.index(given)
+    if arguments.is_whole(given) and 0 <= given < len(names):
+        return int(given)
+    listed_names = ", ".join(map(repr, names[:30])) + (" ..." if len(names) > 30 else "")
+    raise ParameterError(
+        f"features has {shown(given)}, which is not a feature. Give a number from 0 to {len(names) - 1}, or one of the "
+        f"names {listed_names}."
+    )
+
+
+def _read_values(request: Request, points: Mapping[Any, Any]) -> dict[int, FloatArray]:
+    """Read points given by feature."""
+    found = {}
+    for given, values in points.items():
+        feature = _feature_number(given, request.names)
+        numbers = read_values(request.schema, feature, values)
+        if not len(numbers[~np.isnan(numbers)]):
+            raise ParameterError(f"points has no values for {request.names[feature]}. Give at least one.")
+        found[feature] = numbers
+    return found
+
+
+# --------------------------------------------------------------------------------------------------- partial dependence
+
+
+def partial_curves(request: Request) -> list[Curve]:
+    """Average over all rows."""
+    singles = _axes(request, [group for group in request.groups if len(group) == 1])
+    pairs = _axes(request, [group for group in request.groups if len(group) == 2], most=N_POINTS_OF_PAIRS)
+    found: dict[int, FloatArray] = {}
+    for axes, length in ((singles, 1), (pairs, 2)):
+        wanted = [i for i, group in enumerate(request.groups) if len(group) == length]
+        found |= dict(zip(wanted, partial_values(request, [request.groups[i] for i in wanted], axes), strict=True))
+    curves = []
+    for i, group in enumerate(request.groups):
+        axes = singles if len(group) == 1 else pairs
+        curves.append(_curve(request, "partial", tuple(axes[feature] for feature in group), found[i]))
+    return curves
+
+
+def _axes(request: Request, groups: Sequence[Group], most: int | None = None) -> dict[int, Axis]:
+    """Choose the points of each feature; `most`: fewer quantiles if there are more thresholds."""
+    features = sorted({feature for group in groups for feature in group})
+    points = request.points
+    thresholds = thresholds_of(request.forests[0]) if points in (None, "thresholds") or isinstance(points, dict) else []
+    axes = {}
+    for feature in features:
+        column = request.column(feature)
+        if isinstance(points, dict) and feature in points:
+            axes[feature] = column.given(points[feature])
+        elif isinstance(points, int):
+            axes[feature] = column.quantiles(points)
+        elif points != "thresholds" and most is not None and len(thresholds[feature]) >= most:
+            axes[feature] = column.quantiles(most)
+        else:
+            axes[feature] = column.thresholds(thresholds[feature])
+    return axes
+
+
+def partial_values(request: Request, groups: Sequence[Group], axes: Mapping[int, Axis]) -> list[FloatArray]:
+    """Compute the mean prediction at all places of each group (places of each feature x outputs)."""
+    if not groups:
+        return []
+    values = request.values()
+    scale = 2.0 ** -(np.frexp(np.abs(values).max())[1]) if np.abs(values).max() > LARGE else 1.0
+    _require_room(groups, axes, values.shape[1])
+    found: list[FloatArray] = []
+    for some in _passes(groups, axes, values.shape[1]):
+        used = sorted({feature for group in some for feature in group})
+        free = free_features(request.forests[0], [axes[f] for f in used], some)
+        sums = _sum_up(request, values * scale, free)
+        found += [one / scale for one in integrate(sums, free, request.rows.total)]
+    if request.model.task is Task.CLASSIFICATION:
+        found = [one.clip(0, 1) for one in found]  # sums of differences may be a rounding error away
+    return found
+
+
+def _require_room(groups: Sequence[Group], axes: Mapping[int, Axis], width: int) -> None:
+    """Refuse a result that is too large."""
+    for group in groups:
+        shape = [len(axes[feature].points) for feature in group]
+        if int(np.prod(shape)) * width > MOST_VALUES:
+            raise ParameterError(
+                f"The dependence on {' and '.join(axes[f].name for f in group)} would have "
+                f"{' x '.join(map(str, shape))} points, which need more than 2 GiB. Give fewer, for example points=100."
+            )
+
+
+def _passes(groups: Sequence[Group], axes: Mapping[int, Axis], width: int) -> Iterator[list[Group]]:
+    """Divide groups so that the values of a pass fit into memory."""
+    some: list[Group] = []
+    size = 0
+    for group in groups:
+        n = int(np.prod([len(axes[feature].points) + 2 for feature in group])) * width
+        if some and size + n > PLACES_AT_ONCE:
+            yield some
+            some, size = [], 0
+        some.append(group)
+        size += n
+    yield some
+
+
+def _sum_up(request: Request, values: FloatArray, free: FreeFeatures, bins: LocalBins | None = None) -> DependenceSums:
+    """Let the engine add up the values of leaves, block by block."""
+    total: DependenceSums | None = None
+    for block, weight, at in request.rows.cut():
+        of_rows = None if bins is None else LocalBins(np.ascontiguousarray(bins.of_row[:, at]), bins.of_step)
+        sums = request.engine.sum_dependence(
+            request.forests[0], values, block, weight, free, of_rows, request.n_threads, None
+        )
+        total = sums if total is None else total.add(sums)
+    assert total is not None  # noqa: S101  (for the type checker: a table has rows)
+    return total
+
+
+def integrate(sums: DependenceSums, free: FreeFeatures, total: float) -> list[FloatArray]:
+    """Turn differences into mean predictions, and add the leaves that do not depend on the features."""
+    ends = np.cumsum(free.n_places())
+    found = []
+    for group, steps, on_path in zip(free.groups, np.split(sums.steps, ends[:-1]), sums.on_path, strict=True):
+        values = steps.reshape(*free.shape(group), -1).copy()
+        for axis, feature in enumerate(group):
+            values = np.moveaxis(values, axis, 0)
+            n = int(free.n_points[feature])
+            if free.has_categories[feature]:
+                values[:n] += values[n]
+            else:
+                values[: n + 1] = np.cumsum(values[: n + 1], axis=0)
+            values[n] = values[n - 1]  # the place behind the last point is not used
+            values = np.moveaxis(values, 0, axis)
+        found.append((values + (sums.total - on_path)) / total)
+    return found
+
+
+def _curve(
+    request: Request, kind: str, axes: tuple[Axis, ...], values: FloatArray, individual: FloatArray | None = None
+) -> Curve:
+    return Curve(kind, axes, values, request.outputs(), individual, request.schema)
+
+
+# ------------------------------------------------------------------------------------------------------ individual
+
+
+def individual_curves(request: Request) -> list[Curve]:
+    """Predict each row with each value."""
+    return [_individual_curve(request, group[0]) for group in request.groups]
+
+
+def _individual_curve(request: Request, feature: int) -> Curve:
+    """Predict all rows with each value of a feature."""
+    points, column = request.points, request.column(feature)
+    if isinstance(points, dict) and feature in points:
+        axis = column.given(points[feature])
+    elif points == "thresholds":
+        axis = column.thresholds(thresholds_of(request.forests[0])[feature])
+    else:
+        axis = column.quantiles(points if isinstance(points, int) else N_BINS)
+    width, n_rows = request.values().shape[1], request.rows.n_rows
+    n_places = len(axis.points) + 1  # and missing
+    if n_places * n_rows * width > MOST_VALUES:
+        raise ParameterError(
+            f"The individual curves of {axis.name} would be {n_rows:,} rows x {n_places - 1} points, which need more "
+            "than 2 GiB. Give fewer rows, or fewer points."
+        )
+    found = np.stack([_predict_with(request, feature, value) for value in [*axis.points, np.nan]], axis=1)
+    average = np.average(found, axis=0, weights=request.rows.weight)
+    values = np.concatenate([average[:-1], average[-2:]])  # with the place that is not used
+    individual = found[:, :-1] if request.outputs() is not None else found[:, :-1, 0]
+    return _curve(request, "individual", (axis,), values, individual)
+
+
+def _predict_with(request: Request, feature: int, value: float) -> FloatArray:
+    """Predict all rows with one value of a feature (rows x outputs)."""
+    voting, engine = voting_of(request.model), request.engine
+    parts = []
+    for block, _, _ in request.rows.cut():
+        changed = _dense(block)
+        changed[:, feature] = value
+        sums = [engine.sum_votes(f, changed, voting, request.n_threads, None) / f.vote_total for f in request.forests]
+        parts.append(np.column_stack(sums))
+    return np.concatenate(parts)
+
+
+def _dense(block: Array) -> FloatArray:
+    dense: FloatArray = (block.toarray() if sparse.issparse(block) else block).astype(np.float64)  # a copy
+    return dense
+
+
+# ---------------------------------------------------------------------------------------------------- local effects
+
+
+def local_curves(request: Request) -> list[Curve]:
+    """Accumulate the mean change at each threshold over the rows in the bin around it."""
+    schema = request.schema
+    for (feature,) in request.groups:
+        if feature in schema.categorical:
+            raise ParameterError(
+                f'kind="ale" needs features with an order, but {request.names[feature]} has categories without one. '
+                'Leave it out, use kind="partial", or fit with ordered categories.'
+            )
+    if isinstance(request.points, dict) or request.points == "thresholds":
+        raise ParameterError('points is the number of bins for kind="ale". Give a whole number.')
+    thresholds = thresholds_of(request.forests[0])
+    axes = {f: request.column(f).thresholds(thresholds[f]) for f in request.features()}
+    values = request.values()
+    free = free_features(request.forests[0], list(axes.values()), request.groups)
+    bins = {f: _Bins.of(request.column(f), axes[f], request.points or N_BINS) for f in axes}
+    sums = _sum_up(request, values, free, _joined(bins, free, request.rows.n_rows))
+    ends = np.cumsum(free.n_places())
+    weight = np.ones(request.rows.n_rows, dtype=np.int64) if request.rows.weight is None else request.rows.weight
+    curves = []
+    for (feature,), steps in zip(request.groups, np.split(sums.steps, ends[:-1]), strict=True):
+        curves.append(_curve(request, "ale", (axes[feature],), bins[feature].accumulate(steps, weight, axes[feature])))
+    return curves
+
+
+@dataclass(frozen=True)
+class _Bins:
+    """The bins of one feature."""
+
+    of_row: IntArray  # NO_BIN: missing
+    of_step: IntArray  # by point: that of the threshold before it; NO_BIN: none
+    column: FloatArray
+
+    @classmethod
+    def of(cls, column: Column, axis: Axis, n_bins: int) -> "_Bins":
+        """Divide the values at quantiles. A threshold lies between an edge and the next, which may be the value."""
+        known = column.known
+        if not len(known):
+            nowhere = np.full(len(column.values), NO_BIN)
+            return cls(nowhere, np.full(len(axis.points), NO_BIN), column.values)
+        edges = np.unique(np.quantile(known, np.linspace(0, 1, n_bins + 1), method="inverted_cdf"))
+        last = max(len(edges) - 2, 0)
+        of_row = (np.searchsorted(edges, column.values, side="left") - 1).clip(0, last)
+        of_row[np.isnan(column.values)] = NO_BIN
+        before = np.concatenate([[-np.inf], axis.points[:-1]])  # thresholds; codes of ordered categories
+        of_step = np.searchsorted(edges, before, side="right") - 1
+        of_step[(before < edges[0]) | (before >= edges[-1])] = NO_BIN
+        return cls(of_row, of_step, column.values)
+
+    def accumulate(self, steps: FloatArray, weight: IntArray, axis: Axis) -> FloatArray:
+        """Divide the steps by the weight of their bins, add them up, and center the curve on the data."""
+        n = len(axis.points)
+        known = self.of_row != NO_BIN
+        of_bins = np.bincount(self.of_row[known], weights=weight[known].astype(np.float64), minlength=1)
+        inside = self.of_step != NO_BIN
+        effects = np.zeros((n, steps.shape[1]))
+        effects[inside] = steps[:n][inside] / of_bins[self.of_step[inside]][:, None]
+        curve = np.cumsum(effects, axis=0)
+        places = axis.find(self.column[known])
+        if known.any():
+            curve -= np.average(curve[places], axis=0, weights=weight[known].astype(np.float64))
+        return np.concatenate([curve, curve[-1:], np.full((1, curve.shape[1]), np.nan)])
+
+
+def _joined(bins: Mapping[int, _Bins], free: FreeFeatures, n_rows: int) -> LocalBins:
+    """Join the bins of all features; the others have none."""
+    of_row = np.full((len(free.n_points), n_rows), NO_BIN, dtype=np.uint16)
+    for feature, of_feature in bins.items():
+        of_row[feature] = of_feature.of_row
+    steps = [bins[f].of_step.astype(np.uint16) for f in range(len(free.n_points)) if f in bins]
+    return LocalBins(of_row, np.concatenate(steps))
