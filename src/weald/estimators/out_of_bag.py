@@ -398,7 +398,14 @@ class OutOfBag:
         found[self.mask] = calibrate_by_folds(method, self.probabilities[self.mask], (truth, weight), int(n_folds))
         return found
 
-    def threshold(self, label: object = None, *, by: str = "f1", costs: tuple[float, float] = (1.0, 1.0)) -> Threshold:
+    def threshold(
+        self,
+        label: object = None,
+        *,
+        by: str = "f1",
+        costs: tuple[float, float] = (1.0, 1.0),
+        method: str | None = None,
+    ) -> Threshold:
         """Choose the probability threshold from which a row is predicted as a class.
 
         Parameters
@@ -409,6 +416,9 @@ class OutOfBag:
             What to optimize: the F1 score; sensitivity + specificity - 1; the accuracy; or the mean cost.
         costs : (float, float), default=(1.0, 1.0)
             With `by="cost"`: the cost of a false positive and of a false negative.
+        method : {"isotonic", "sigmoid", "beta", "venn-abers"} or None, default=None
+            Choose a threshold for probabilities after this calibration, of `calibrated_probabilities`: give it for a
+            forest with `calibrate=method`. None: for those of the trees.
 
         Returns
         -------
@@ -421,7 +431,8 @@ class OutOfBag:
             raise ParameterError(
                 f"There are more than two classes. Give the label to predict: one of {self._labels()}."
             )
-        said, happened = self._event(label)
+        shares = None if method is None else self.calibrated_probabilities(method)
+        said, happened = self._event(label, shares)
         return metrics.choose_threshold(said, happened, self._seen()[1], by, costs)
 
     def surface(

@@ -1,6 +1,6 @@
 """How often 95 % intervals of the out-of-bag error contain the error on new rows.
 
-    python benchmarks/error_intervals.py [--trials 100] [--write]
+    python -m benchmarks.accuracy.error_intervals [--trials 100] [--write]
 
 For each setting, forests are fitted to many tables from the same source. The true error is measured on 20,000 new rows,
 and averaged over the forests for the expected error. "independent" and "delta" are the methods of `error_interval`.
@@ -8,9 +8,9 @@ and averaged over the forests for the expected error. "independent" and "delta" 
 
 import warnings
 
-import measure
 import numpy as np
 
+from benchmarks import measure
 from weald import RandomForestClassifier, RandomForestRegressor
 
 # Name -> classes or not, rows, trees, noise of the target.
@@ -59,7 +59,7 @@ def line_of(name, setting, given):
 
 
 def main():
-    parser = measure.options(__doc__, measure.ROOT / "docs" / "out-of-bag-error.md")
+    parser = measure.options(__doc__, measure.ROOT / "docs" / "guides" / "out-of-bag-error.md")
     parser.add_argument("--trials", type=int, default=100)
     parser.add_argument("--new", type=int, default=20_000)
     given = parser.parse_args()

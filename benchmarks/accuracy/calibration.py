@@ -1,6 +1,6 @@
 """Brier score, log loss and seconds of calibrated forests on ten data sets, beside CalibratedClassifierCV.
 
-    python benchmarks/calibration.py DATA [--trees 200] [--splits 5] [--write]
+    python -m benchmarks.accuracy.calibration DATA [--trees 200] [--splits 5] [--write]
 
 DATA is a folder with one parquet file for each data set, whose last column is `target`. Each split draws up to 4,000
 rows for training and up to 10,000 others for testing. weald calibrates on out-of-bag predictions.
@@ -12,12 +12,12 @@ import statistics
 import warnings
 from pathlib import Path
 
-import measure
 import numpy as np
 import pandas as pd
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import log_loss
 
+from benchmarks import measure
 from weald import RandomForestClassifier
 
 DATA_SETS = (
@@ -82,7 +82,7 @@ def table_of_seconds(found):
 
 
 def main():
-    parser = measure.options(__doc__, measure.ROOT / "docs" / "probabilities.md")
+    parser = measure.options(__doc__, measure.ROOT / "docs" / "guides" / "probabilities.md")
     parser.add_argument("data", type=Path, help="folder with the data sets")
     parser.add_argument("--trees", type=int, default=200)
     parser.add_argument("--splits", type=int, default=5)
