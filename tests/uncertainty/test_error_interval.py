@@ -24,6 +24,7 @@ CASES = {
     "two classes": (RandomForestClassifier(120), THREE > 0, {}),
     "three classes": (RandomForestClassifier(60, min_samples_leaf=3), THREE, {}),
     "hard votes": (RandomForestClassifier(60, voting="hard"), THREE, {}),
+    "shrinkage": (RandomForestClassifier(60, shrinkage=10.0), THREE, {}),
     "few trees": (RandomForestRegressor(8), TARGET, {}),
     "weights": (RandomForestRegressor(120), TARGET, {"sample_weight": WEIGHTS}),
     "weights not whole": (RandomForestClassifier(120), THREE, {"sample_weight": WEIGHTS / 3.0}),

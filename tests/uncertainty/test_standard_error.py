@@ -38,6 +38,7 @@ CASES = {
     "groups": (RandomForestRegressor(40), NUMBERS, TARGET, {"groups": np.arange(N) // 2}),
     "strata": (RandomForestRegressor(80), NUMBERS, TARGET, {"stratify": np.arange(N) % 3}),
     "balanced": (RandomForestClassifier(80, bootstrap="balanced"), NUMBERS, THREE, {}),
+    "shrinkage": (RandomForestRegressor(40, shrinkage=10.0), NUMBERS, TARGET, {}),
     "extra trees": (ExtraTreesRegressor(40, bootstrap=True), NUMBERS, TARGET, {}),
 }
 WEIGHTED = [case for case in CASES if "weights" in case]

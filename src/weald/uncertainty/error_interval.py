@@ -136,7 +136,8 @@ def _of_classes(
 def _batches(rows: "RowsToScore") -> Iterator[range]:
     """Divide the trees into batches."""
     forest, n_rows = rows.model.forest_, rows.reading.table.n_rows
-    step = max(1, BATCH_BYTES // (8 * n_rows * max(1, forest.n_classes)))
+    width = forest.n_classes if forest.task is Task.CLASSIFICATION else 1
+    step = max(1, BATCH_BYTES // (8 * n_rows * width))
     for begin in range(0, forest.n_trees, step):
         yield range(begin, min(begin + step, forest.n_trees))
 

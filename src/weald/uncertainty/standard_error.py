@@ -242,7 +242,7 @@ def _votes_of_trees(
 ) -> Iterator[FloatArray]:
     """Predict blocks of rows by each tree (trees x numbers); of two classes, by the second."""
     voting, n_classes = voting_of(model), model.forest_.n_classes
-    width = max(1, n_classes)
+    width = n_classes if model.task is Task.CLASSIFICATION else 1
     step = max(1, BLOCK_BYTES // (8 * len(trees) * width))
     for block in rows.row_blocks() if isinstance(rows, RowBlocks) else (rows,):
         for begin in range(0, block.shape[0], step):

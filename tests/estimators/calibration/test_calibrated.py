@@ -37,6 +37,8 @@ CASES = {
     "hard votes": (RandomForestClassifier(20, voting="hard", max_depth=3), NUMBERS, THREE, {}),
     "extra trees": (ExtraTreesClassifier(20, bootstrap=True), NUMBERS, TWO, {}),
     "kernel": (KernelForestClassifier(20), NUMBERS, TWO, {}),
+    "shrinkage": (RandomForestClassifier(20, shrinkage=5.0), NUMBERS, THREE, {}),
+    "chosen shrinkage": (RandomForestClassifier(30, shrinkage="oob"), NUMBERS, TWO, {}),
     "one class": (RandomForestClassifier(5), NUMBERS, np.ones(N), {}),
 }
 
@@ -280,6 +282,9 @@ NEED_THE_TREES_ALONE = {
     "to_onnx": CALIBRATED.to_onnx,
     "to_treelite": CALIBRATED.to_treelite,
     "to_shap": CALIBRATED.to_shap,
+    "explain": lambda: weald.explain(CALIBRATED, NUMBERS),
+    "explain_row": lambda: CALIBRATED.explain_row(NUMBERS[0]),
+    "dependence": lambda: weald.dependence(CALIBRATED, NUMBERS, [0]),
     "to_sklearn": CALIBRATED.to_sklearn,
 }
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald.data.arguments import FLAG, NOTHING, OneOf, check_argument
 from weald.data.table import TrainingArguments
 from weald.errors import DataError, ParameterError
-from weald.estimators.calibration.calibrator import METHODS, Calibrator
+from weald.estimators.calibration.calibrator import METHODS, Calibrator, uncalibrated
 from weald.estimators.multi_output import is_multi_output, one_target_only
 from weald.estimators.out_of_bag import estimate_out_of_bag
 from weald.estimators.training_data import is_training_data, open_bags, read_new_rows
@@ -29,8 +29,7 @@ def calibrated(model: Classifier, method: str | None, data: TrainingArguments, *
     check_argument("held_out", held_out, (FLAG,))
     if is_multi_output(model):
         raise one_target_only(model.n_outputs_)
-    made = copy.copy(model)
-    made.__dict__.pop("calibrator_", None)
+    made = copy.copy(uncalibrated(model))
     if method is not None:
         _require_rows(data, method)
         made.calibrator_ = _from_held_out(model, method, data) if held_out else _from_out_of_bag(model, method, data)

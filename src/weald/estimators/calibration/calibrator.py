@@ -4,14 +4,16 @@ Calibrator              one map for each class; of two classes for the second
 METHODS                 the kinds of maps
 calibrate_by_folds      calibrate rows by the other rows
 calibrator_of           that of a fitted model
+uncalibrated            a model without its calibration
 require_uncalibrated    refuse a calibrated model
 
 With more than two classes, each class is calibrated against all others, and the results are divided by their sum.
 """
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self, TypeAlias
+from typing import Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -22,6 +24,7 @@ from weald.estimators.calibration.logistic import Beta, Sigmoid
 from weald.estimators.calibration.outcomes import Outcomes, count
 from weald.estimators.calibration.venn_abers import VennAbers
 
+Model = TypeVar("Model")
 Map: TypeAlias = Isotonic | Sigmoid | Beta | VennAbers
 METHODS: dict[str, Callable[[Outcomes], Map]] = {
     "isotonic": Isotonic.fit,
@@ -97,6 +100,15 @@ def calibrator_of(model: object) -> Calibrator | None:
     """Return the calibration of a fitted model; None if its probabilities are those of the trees."""
     found: Calibrator | None = vars(model).get("calibrator_")
     return found
+
+
+def uncalibrated(model: Model) -> Model:
+    """Return a model that predicts the probabilities of the trees: itself, or a copy without its calibration."""
+    if calibrator_of(model) is None:
+        return model
+    plain = copy.copy(model)
+    del plain.__dict__["calibrator_"]
+    return plain
 
 
 def require_uncalibrated(model: object, what: str) -> None:
