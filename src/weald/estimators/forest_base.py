@@ -17,6 +17,7 @@ from weald.data.table import TrainingArguments
 from weald.data.types import ColumnLike, FloatArray, IntArray, Label, TableLike
 from weald.errors import DataError
 from weald.estimators.base import TreeModel
+from weald.estimators.calibration.calibrator import require_uncalibrated
 from weald.estimators.callbacks import CALLBACKS, CallbackSupportMixin, fit_with_callbacks
 from weald.estimators.checkpoints import Checkpoint
 from weald.estimators.error_surface import rows_outside_bags
@@ -568,6 +569,7 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         from weald.inspection.row_explanation import explain_one_row
 
         check_is_fitted(self)
+        require_uncalibrated(self, "explain_row")
         data = TrainingArguments(X, y, sample_weight, groups, stratify)
         return explain_one_row(self, x, data, label=label, move=move, feature_names=feature_names)
 
