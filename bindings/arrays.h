@@ -43,7 +43,7 @@ std::span<const T> span_or_nothing(const std::optional<Vector<T>>& array) {
 inline Matrix matrix_of(const Table2D& x) {
     const bool is_double = x.dtype() == nb::dtype<double>();
     if (!is_double && x.dtype() != nb::dtype<float>()) {
-        throw std::invalid_argument("a table must hold float32 or float64");
+        throw std::invalid_argument("a table must contain float32 or float64");
     }
     const std::ptrdiff_t item = is_double ? sizeof(double) : sizeof(float);
     return {static_cast<const std::byte*>(x.data()),
@@ -69,7 +69,7 @@ class SparseTable {
             is_right &= place >= 0 && static_cast<std::size_t>(place) < n_places;
         }
         if (!is_right) {
-            throw std::invalid_argument("these arrays do not make a sparse table");
+            throw std::invalid_argument("the arrays are not a sparse table");
         }
     }
     Sparse view() const { return {span_of(starts_), span_of(places_), span_of(values_)}; }

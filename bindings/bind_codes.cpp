@@ -83,11 +83,11 @@ Column column_of(const CodedColumn& given, std::size_t n_rows, CodeRoom& room) {
     std::size_t place = 0;
     for (const AnyCodes& piece : pieces) {
         require(piece.dtype() == type && place + piece.nbytes() <= n_bytes,
-                "the pieces of a column do not suit the rows");
+                "the pieces of a column and the rows differ in length");
         std::memcpy(column.codes.get() + place, piece.data(), piece.nbytes());
         place += piece.nbytes();
     }
-    require(place == n_bytes, "the pieces of a column do not suit the rows");
+    require(place == n_bytes, "the pieces of a column and the rows differ in length");
     column.lows = values_of(lows);
     column.is_categorical = is_categorical;
     switch (column.width) {
@@ -130,7 +130,7 @@ Codes bind_rank_table(const std::vector<CodedColumn>& columns, const std::option
                         [&](std::int32_t k) { return k >= 0 && static_cast<std::uint32_t>(k) < n_classes; }),
             "a class is out of range");
     require(suit_rows(table.strata, n_rows) && suit_rows(table.groups, n_rows),
-            "numbers of groups or strata do not suit the rows");
+            "groups or strata and rows differ in number");
     table.x.n_rows = n_rows;
     table.x.n_columns = columns.size();
     Work work = make_work(n_threads, watch);
@@ -145,9 +145,9 @@ Codes bind_rank_table(const std::vector<CodedColumn>& columns, const std::option
 }
 
 void bind_give_values(Codes& codes, std::size_t feature, const AnyFloats& lows, const AnyFloats& highs) {
-    require(feature < codes.columns.size(), "there is no such feature");
+    require(feature < codes.columns.size(), "a feature is out of range");
     Column& column = codes.columns[feature];
-    require(lows.size() == column.lows.size() && highs.size() == lows.size(), "each code has two values");
+    require(lows.size() == column.lows.size() && highs.size() == lows.size(), "each code needs two values");
     column.lows = values_of(lows);
     column.highs = values_of(highs);
 }
@@ -191,12 +191,12 @@ void bind_store_by_column(const std::vector<Table2D>& given, const ColumnArray& 
         n_rows += pieces.back().n_rows;
         suit &= pieces.back().n_columns == columns.shape(0);
     }
-    require(suit && n_rows == columns.shape(1), "the pieces do not suit the columns");
+    require(suit && n_rows == columns.shape(1), "the pieces and the columns differ in number");
     const nb::gil_scoped_release release;
     if (columns.dtype() == nb::dtype<double>()) {
         store_pieces(pieces, n_rows, n_threads, static_cast<double*>(columns.data()));
     } else {
-        require(columns.dtype() == nb::dtype<float>(), "columns must hold float32 or float64");
+        require(columns.dtype() == nb::dtype<float>(), "columns must contain float32 or float64");
         store_pieces(pieces, n_rows, n_threads, static_cast<float*>(columns.data()));
     }
 }
@@ -349,7 +349,7 @@ CutColumn cut_pieces(const std::vector<WeighedPiece>& pieces, std::uint32_t max_
 
 nb::list bind_cut_columns(const std::vector<std::vector<WeighedPiece>>& columns, std::uint32_t max_bins, bool keep_few,
                           std::size_t n_threads) {
-    require(max_bins > 0 || keep_few, "nothing is cut into no codes");
+    require(max_bins > 0 || keep_few, "a column needs at least one code");
     std::vector<CutColumn> cut(columns.size());
     {
         const nb::gil_scoped_release release;

@@ -50,7 +50,7 @@ Rule rule_of(const std::string& name) {
                                                     {"misclassification", Rule::misclassification},
                                                     {"squared_error", Rule::squared_error}};
     const auto found = kRules.find(name);
-    require(found != kRules.end(), "It is no rule for decreases.");
+    require(found != kRules.end(), "The rule for decreases is unknown.");
     return found->second;
 }
 

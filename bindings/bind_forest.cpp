@@ -44,7 +44,7 @@ std::span<const std::int32_t> numbers_by_row(const std::optional<Vector<std::int
     if (of_row.size() != n_rows || std::any_of(of_row.begin(), of_row.end(), [&](std::int32_t number) {
             return number < 0 || static_cast<std::size_t>(number) >= n_rows;
         })) {
-        throw std::invalid_argument("numbers of groups or strata do not suit the rows");
+        throw std::invalid_argument("groups or strata and rows differ in number");
     }
     return of_row;
 }
@@ -178,7 +178,7 @@ nb::dict bind_grow(const Codes& codes, const Growth& growth, std::uint64_t seed,
 nb::tuple bind_grow_piece(const Codes& codes, const Growth& growth, std::uint64_t seed, std::uint32_t tree,
                           std::uint32_t number, std::uint32_t n_pieces) {
     if (number >= n_pieces) {
-        throw std::invalid_argument("there is no such piece");
+        throw std::invalid_argument("a piece is out of range");
     }
     Work work = make_work(1, nb::none());
     Piece piece{number, n_pieces};
@@ -238,7 +238,7 @@ nb::tuple bind_bag_arrays(const Codes& codes) {
 template <class T>
 std::vector<T> by_rank(const Vector<T>& array, std::size_t n_rows) {
     if (array.size() != n_rows && array.size() != 0) {
-        throw std::invalid_argument("there is not one for each rank");
+        throw std::invalid_argument("values and ranks differ in number");
     }
     return {array.data(), array.data() + array.size()};
 }
@@ -266,7 +266,7 @@ Codes bind_bag_source(const Vector<std::uint32_t>& positions, std::uint32_t n_cl
         std::all_of(codes.classes.begin(), codes.classes.end(), is_in(static_cast<std::int32_t>(n_classes))) &&
         std::all_of(codes.design.groups.begin(), codes.design.groups.end(), is_in(n_groups));
     if (!is_right) {
-        throw std::invalid_argument("these arrays are not those of a table");
+        throw std::invalid_argument("the arrays are not a table");
     }
     return codes;
 }
@@ -275,7 +275,7 @@ Codes bind_bag_source(const Vector<std::uint32_t>& positions, std::uint32_t n_cl
 
 void require_same_width(const Predictor& predictor, const Matrix& x) {
     if (x.n_columns != predictor.n_features()) {
-        throw std::invalid_argument("the table has another number of features than the forest");
+        throw std::invalid_argument("the table and the forest differ in the number of features");
     }
 }
 
@@ -330,7 +330,7 @@ void bind_forest(nb::module_& module) {
             [](Codes& codes, const Vector<std::uint64_t>& line) {
                 const auto lengths = span_of(line);
                 if (lengths.size() != codes.n_rows || std::count(lengths.begin(), lengths.end(), 0) > 0) {
-                    throw std::invalid_argument("a line needs a length above 0 for each row");
+                    throw std::invalid_argument("each row needs a length above 0");
                 }
                 codes.weigh(lengths);
             },

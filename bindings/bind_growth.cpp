@@ -48,7 +48,7 @@ void assign(ClassWeight& to, const std::string& word) {
     } else if (word == "bag") {
         to = ClassWeight::bag;
     } else {
-        throw std::invalid_argument("class_weight is none of none, given, table, bag");
+        throw std::invalid_argument("class_weight must be none, given, table or bag");
     }
 }
 
@@ -60,7 +60,7 @@ void assign(Strata& to, const std::string& word) {
     } else if (word == "given") {
         to = Strata::given;
     } else {
-        throw std::invalid_argument("strata is none of none, class, given");
+        throw std::invalid_argument("strata must be none, class or given");
     }
 }
 

@@ -53,14 +53,14 @@ NumpyMatrix<double> bind_mix(const Predictor& predictor, const Table2D& x,
                              const Vector<std::int32_t>& cells, const std::optional<Sums>& sums,
                              const std::optional<Sums>& squares, std::size_t n_threads, const nb::object& watch) {
     const Matrix matrix = matrix_of(x);
-    require(matrix.n_columns == predictor.n_features(), "the table has another number of features than the forest");
+    require(matrix.n_columns == predictor.n_features(), "the table and the forest differ in the number of features");
     require(repeat < (1u << 24), "there are too many repeats");
     const Mixing mixing{span_of(group_of), span_of(group_id), repeat,          span_of(order),
                         span_of(target),   span_of(weight),   span_of(is_new), span_of(cells)};
     check(mixing, matrix, trees.size());
     std::vector<NamedTree> named;
     for (const auto& [place, seed, number] : trees) {
-        require(place < predictor.n_trees(), "there is no such tree");
+        require(place < predictor.n_trees(), "a tree is out of range");
         named.push_back({place, seed, number});
     }
     const ByRow by_row{sums_of(sums, matrix.n_rows, mixing.n_groups()),

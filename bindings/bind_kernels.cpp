@@ -26,7 +26,7 @@ Word find_word(const std::string& word, const std::array<std::pair<std::string_v
             return meaning;
         }
     }
-    throw std::invalid_argument("no kernel has a part called " + word);
+    throw std::invalid_argument("unknown part of a kernel: " + word);
 }
 
 Samples samples_of(const Vector<double>& values, const Vector<std::int64_t>& starts, bool any_length) {
@@ -38,7 +38,7 @@ Samples samples_of(const Vector<double>& values, const Vector<std::int64_t>& sta
         is_right = samples.length(i) > 0 && (any_length || samples.length(i) == samples.length(0));
     }
     if (!is_right || samples.size() > 0x7FFFFFFFu) {
-        throw std::invalid_argument("these arrays do not make samples");
+        throw std::invalid_argument("the arrays are not samples");
     }
     return samples;
 }

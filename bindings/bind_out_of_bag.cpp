@@ -56,7 +56,7 @@ constexpr std::size_t kBagsAtOnce = 32;  // trees whose bags are held in memory
 NumpyVector<std::uint64_t> bind_draw_out_of_bag(const Codes& codes, const std::vector<Growth>& growths,
                                                 const std::vector<TreeOrigin>& origins, std::size_t n_threads) {
     if (origins.size() > kBagsAtOnce) {
-        throw std::invalid_argument("these are too many trees at once");
+        throw std::invalid_argument("too many trees in one call");
     }
     const std::vector<Drawn> trees = drawn_trees(growths, origins);
     Work work = make_work(n_threads, nb::none());
@@ -128,17 +128,17 @@ nb::tuple bind_sum_votes_out_of_bag(const TreeBatches::Given& given, const Codes
                            std::all_of(ranks.begin(), ranks.end(), [&](auto rank) { return rank < codes.n_rows; });
     if (!all_there || origins.size() != batches.n_trees() || (sums && sums->size() != n_sums) ||
         (n_trees && n_trees->size() != matrix.n_rows)) {
-        throw std::invalid_argument("these are not the rows or the trees that were grown together");
+        throw std::invalid_argument("rows or trees differ from those that were grown together");
     }
     if (codes.classes.empty() && codes.numbers.empty()) {
-        throw std::invalid_argument("these codes have no targets to compare with");
+        throw std::invalid_argument("the codes have no targets");
     }
     const std::vector<Drawn> trees = drawn_trees(growths, origins);
     const auto suits = [&](const Vector<std::uint64_t>& out) { return out.size() == matrix.n_rows; };
     // Bags that were drawn before are those of this many trees at a time, independent of how trees are packed.
     if (!outside.empty() && (!batches.is_whole() || outside.size() != (trees.size() + kBagsAtOnce - 1) / kBagsAtOnce ||
                              !std::all_of(outside.begin(), outside.end(), suits))) {
-        throw std::invalid_argument("these are not the bags of the trees");
+        throw std::invalid_argument("the bags are not those of the trees");
     }
     const KnownTargets truth = [&] {
         const nb::gil_scoped_release release;

@@ -64,7 +64,7 @@ nb::object bind_call(const Packed& packed, const nb::ndarray<nb::ro, nb::device:
     }
     const bool is_double = x.dtype() == nb::dtype<double>();
     if (!is_double && x.dtype() != nb::dtype<float>()) {
-        throw std::invalid_argument("a table must hold float32 or float64");
+        throw std::invalid_argument("a table must contain float32 or float64");
     }
     const std::ptrdiff_t item = is_double ? sizeof(double) : sizeof(float);
     const bool is_row = x.ndim() == 1;

@@ -44,7 +44,7 @@ void check(const Sharing& sharing) {
             "counting is not rows x words");
     for (std::size_t i = 0; i < sharing.leaves.size(); ++i) {
         const std::size_t tree = i % sharing.n_trees();
-        require(sharing.leaves[i] < nodes[tree + 1] - nodes[tree], "there is no such leaf");
+        require(sharing.leaves[i] < nodes[tree + 1] - nodes[tree], "a leaf is out of range");
     }
 }
 
@@ -94,7 +94,7 @@ Sharing weighed_sharing_of(const Leaves& leaves, std::size_t n_members, const Ve
                            const Vector<std::int64_t>& start, const Vector<std::uint32_t>& member,
                            const Vector<double>& share, const Vector<double>& target) {
     require(leaves.shape(1) + 1 == tree_start.size() && start.size() > 0, "leaves are not rows x trees");
-    require(share.size() == member.size(), "there are no shares");
+    require(share.size() == member.size(), "shares and members differ in number");
     require(target.size() == n_members, "targets are not those of members");
     return {leaves.shape(0),
             n_members,

@@ -104,7 +104,7 @@ Codes bind_map_table(const std::vector<MappedColumn>& columns, const std::option
     require(rows.size() == table.x.n_rows, "ranks and target differ in length");
     std::vector<bool> is_there(rows.size());
     for (const std::uint32_t row : rows) {
-        require(row < rows.size() && !is_there[row], "ranks are not those of the rows");
+        require(row < rows.size() && !is_there[row], "the ranks are not those of the rows");
         is_there[row] = true;
     }
     Ranking ranking{{rows.begin(), rows.end()}, fingerprint, values};

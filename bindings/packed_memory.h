@@ -92,7 +92,7 @@ struct RowsWanted {
     // Refuses any other table.
     void require(const Matrix& x) const {
         if (x.n_columns != n_features) {
-            throw std::invalid_argument("the table has another number of features than the forest");
+            throw std::invalid_argument("the table and the forest differ in the number of features");
         }
         if (!x.by_row.is_empty() && has_categories) {
             throw std::invalid_argument("a sparse table has no categories");

@@ -50,7 +50,7 @@ def draw(quick: bool = False) -> Figure:
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
     left.plot(lines, out_of_bag, color=FIRST, linewidth=1.8, label="out of bag")
     left.plot(lines, on_new, color=SECOND, linewidth=1.8, linestyle="--", label="new clients")
-    left.set(xlabel="loans are given up to this risk", ylabel="profit per client", ylim=(-0.22, None))
+    left.set(xlabel="threshold: highest risk accepted", ylabel="profit per client", ylim=(-0.22, None))
     for line, words in ((best, "best out of bag"), (0.5, "majority vote")):
         left.axvline(line, color=SOFT, linewidth=0.8, linestyle=":")
         left.annotate(f"{words}: {line:.2f}", (line, -0.22), (4, 6), textcoords="offset points", color=SOFT)

@@ -1,4 +1,4 @@
-"""CART, nearest neighbors, support vector machines and a random forest: seven properties, measured.
+"""CART, nearest neighbors, support vector machines and a random forest: eight properties, measured.
 
 Every method has the defaults of its library; times are those of one thread.
 """
@@ -51,7 +51,7 @@ def over_tables(measure: Callable[[Array, Array, np.random.Generator], float]) -
 
 
 def models_for_ten_classes(name: str) -> float:
-    """The number of models for ten classes."""
+    """The number of models needed for ten classes."""
     X, y = load_digits(return_X_y=True)
     model = clone(METHODS[name]).fit(X[:500], y[:500])
     return float(len(getattr(model, "intercept_", [0.0])))  # an SVM has one intercept for each pair of classes
@@ -133,14 +133,14 @@ def draw(quick: bool = False) -> Figure:
     """Measure all, and draw the table; deeper is better."""
     sizes = (200, 800) if quick else (4000, 32000)
     rows = {
-        "models for ten classes": (models_for_ten_classes, "{:.0f}", -1),
-        "accuracy moved by other units": (moved_by_units, "{:.1f}", -1),
+        "models needed for ten classes": (models_for_ten_classes, "{:.0f}", -1),
+        "change of accuracy by other units": (moved_by_units, "{:.1f}", -1),
         "accuracy lost to outliers": (lost_to_outliers, "{:.1f}", -1),
-        "accuracy after 10 rows a class, %": (with_few_rows, "{:.1f}", 1),
-        "growth of time with rows, exponent": (lambda name: growth_of_time(name, sizes), "{:.2f}", -1),
+        "accuracy with 10 rows per class, %": (with_few_rows, "{:.1f}", 1),
+        "training time: exponent of rows": (lambda name: growth_of_time(name, sizes), "{:.2f}", -1),
         "accuracy with defaults, %": (with_defaults, "{:.1f}", 1),
         "the same with scaled columns, %": (with_scaled_columns, "{:.1f}", 1),
-        "accuracy at stake in tuning": (worth_of_tuning, "{:.1f}", -1),
+        "range of accuracy in tuning": (worth_of_tuning, "{:.1f}", -1),
     }
     if quick:
         rows = {words: rows[words] for words in list(rows)[:1] + list(rows)[4:5]}

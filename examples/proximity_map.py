@@ -9,10 +9,10 @@ from weald.plot import ProximityDisplay
 
 
 def draw(quick: bool = False) -> Figure:
-    """Draw wines of three growers."""
+    """Draw wines of three cultivars."""
     X, y = load_wine(return_X_y=True)
     forest = RandomForestClassifier(50 if quick else 500, min_samples_leaf=3, random_state=0).fit(X, y)
-    return ProximityDisplay.from_estimator(forest, X, y, class_names=["grower 1", "grower 2", "grower 3"]).figure_
+    return ProximityDisplay.from_estimator(forest, X, y, class_names=["cultivar 1", "cultivar 2", "cultivar 3"]).figure_
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ def draw(quick: bool = False) -> Figure:
     half = len(X) // 2
     models = {
         "nearest neighbors": with_dummies(KNeighborsClassifier(15)),
-        "support vectors": with_dummies(SVC()),
+        "support vector machine": with_dummies(SVC()),
         "one tree": DecisionTreeClassifier(min_samples_leaf=20),
         "forest": RandomForestClassifier(20 if quick else 300, min_samples_leaf=5, random_state=0),
     }

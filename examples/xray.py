@@ -109,7 +109,7 @@ def draw(quick: bool = False) -> Figure:
         calm(bars, grid="x")
         for spine in (*look.spines.values(), *strip.spines.values()):
             spine.set_visible(False)
-    for ax, title in zip(axes[0], ("picture", "shares, tree by tree", "sum of the shares"), strict=True):
+    for ax, title in zip(axes[0], ("picture", "probabilities by tree", "sum of probabilities"), strict=True):
         ax.set_title(title)
     axes[-1, 1].set_xlabel(f"{n_trees} trees")
     return figure

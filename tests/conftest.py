@@ -1,8 +1,8 @@
-"""How generated tests run: always the same examples, so that a failure can be repeated and CI is never a lottery.
+"""Settings of generated tests: the examples are always the same, so a failure can be reproduced.
 
 `HYPOTHESIS_PROFILE=search` looks for new ones, twenty times as many.
 
-No test and no process of tests may hang: what takes too long shows the stacks of all threads and ends.
+A test or a test process that takes too long prints the stacks of all threads and ends.
 """
 
 import faulthandler

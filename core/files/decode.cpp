@@ -27,7 +27,7 @@ void Decoder::read_shape() {
         made_.tree_start.push_back(made_.tree_start.back() + static_cast<std::int64_t>(n_nodes.number(t)));
     }
     require(proper && made_.tree_start.back() == static_cast<std::int64_t>(head_.n_nodes),
-            "The trees have other numbers of nodes.");
+            "The numbers of nodes of the trees are even, or do not add up to the number in the header.");
     const EncodedColumn marks = columns_.need("node.leaf");
     if (!marks.is_whole() || marks.width != 1 || marks.size != (head_.n_nodes + 7) / 8) {
         refuse_array("node.leaf", "is not " + std::to_string(head_.n_nodes) + " bits");
@@ -53,18 +53,18 @@ void Decoder::read_links(const Tree& tree) {
             continue;
         }
         const std::size_t second = i + 1 < right.size() ? static_cast<std::size_t>(end[i + 1]) : right.size();
-        require(second < right.size(), "The leaf marks do not make trees.");
+        require(second < right.size(), "The leaf marks do not form trees.");
         right[i] = static_cast<std::int32_t>(second);
         end[i] = end[second];
     }
-    require(static_cast<std::size_t>(end[0]) == right.size(), "The leaf marks do not make trees.");
+    require(static_cast<std::size_t>(end[0]) == right.size(), "The leaf marks do not form trees.");
     std::vector<std::int32_t>& depth = end;  // of a node whose end is no longer needed
     depth[0] = 0;
     std::int32_t* split = splits_.data() + tree.first_split;
     std::int32_t* leaf = leaves_.data() + tree.first_leaf;
     for (std::size_t i = 0; i < right.size(); ++i) {
         if (static_cast<std::size_t>(depth[i]) > head_.most_depth) {
-            refuse("A tree is deeper than " + std::to_string(head_.most_depth) + ".");
+            refuse("A tree is deeper than " + std::to_string(head_.most_depth) + " levels.");
         }
         if (right[i] == 0) {
             *leaf++ = static_cast<std::int32_t>(i);
@@ -88,7 +88,7 @@ void Decoder::read_leaves() {
     for (std::size_t leaf = 0; leaf < n_leaves(); ++leaf) {
         const auto n = static_cast<std::int64_t>(length ? length.number(leaf) : 1);
         made_.leaf_start[leaf + 1] = made_.leaf_start[leaf] + n;
-        require(made_.leaf_start[leaf + 1] < kMostEntries, "The leaves have too many classes.");
+        require(made_.leaf_start[leaf + 1] < kMostEntries, "The lists of classes in the leaves are too long.");
     }
     const auto n_entries = static_cast<std::size_t>(made_.leaf_start.back());
     const EncodedColumn of_class =
@@ -103,7 +103,7 @@ void Decoder::read_leaves() {
             for (auto i = static_cast<std::size_t>(made_.leaf_start[leaf]);
                  i < static_cast<std::size_t>(made_.leaf_start[leaf + 1]); ++i) {
                 const auto k = static_cast<std::int32_t>(of_class.number(i));
-                require(k > before, "The classes of a leaf do not ascend.");
+                require(k > before, "The classes of a leaf are not in ascending order.");
                 made_.leaf_class[i] = before = k;
                 made_.leaf_weight[i] = weight_at(weight, i);
             }
@@ -140,10 +140,10 @@ void Decoder::read_weights() {
     each_tree([&](const Tree& tree) {
         const auto sums = add_up(tree, [&](std::size_t leaf) { return of_leaves[leaf]; });
         const bool is_empty = head_.task() == Task::classification && !has_classes(tree.first_leaf);  // as its bag
-        require(!is_empty || made_.size[tree.begin] == 0, "A leaf without classes has a size.");
+        require(!is_empty || made_.size[tree.begin] == 0, "A leaf without classes has rows.");
         for (std::size_t i = 0; i < sums.size(); ++i) {
             const double w = residual.restore(tree.begin + i, static_cast<double>(sums[i]));
-            require(is_empty ? w == 0 : std::isfinite(w) && w > 0, "A node has a weight that is not above 0.");
+            require(is_empty ? w == 0 : std::isfinite(w) && w > 0, "The weight of a node is not above 0.");
             made_.weight[tree.begin + i] = w;
         }
     });
@@ -167,7 +167,7 @@ void Decoder::read_sizes(const LargeVector<std::int64_t>& of_leaves) {
         }
         for (std::size_t i = 0; i < sums.size(); ++i) {
             require(sums[i] >= 0 && static_cast<std::uint64_t>(sums[i]) <= kMost,
-                    "The sizes of the leaves add up to too much.");
+                    "The sum of the leaf sizes is too large.");
             made_.size[tree.begin + i] = static_cast<std::uint32_t>(sums[i]);
         }
     });
@@ -206,7 +206,7 @@ void Decoder::read_splits() {
                 return;
             }
             made_.threshold[node] = threshold->at(split - set, f);
-            require(made_.threshold[node] == made_.threshold[node], "A threshold is no number.");
+            require(made_.threshold[node] == made_.threshold[node], "A threshold is NaN.");
         });
     });
 }
@@ -220,7 +220,7 @@ LargeVector<std::uint8_t> Decoder::read_flags() {
         each_split(tree, [&](std::size_t node, std::size_t split) {
             const bool is_left = made_.weight[node + 1] >= made_.weight[right_of(tree, node)];
             const std::uint64_t f = (given ? given.number(split) : 0) ^ (is_left ? kMissingLeft : 0);
-            require((f & kCategorical) != 0 || f < 2, "A split by a number has the flags of a set.");
+            require((f & kCategorical) != 0 || f < 2, "A split by threshold has flags of a split by categories.");
             flags[node] = static_cast<std::uint8_t>(f);
         });
     });
@@ -235,7 +235,7 @@ void Decoder::read_sets(std::size_t n_sets) {
     made_.category_start.reserve(n_sets + 1);
     for (std::size_t s = 0; s < n_sets; ++s) {
         made_.category_start.push_back(made_.category_start.back() + static_cast<std::int64_t>(lengths.number(s)));
-        require(made_.category_start.back() < kMostEntries, "The sets have too many categories.");
+        require(made_.category_start.back() < kMostEntries, "The lists of categories in the splits are too long.");
     }
     const auto n_held = static_cast<std::size_t>(made_.category_start.back());
     const EncodedColumn held = take_numbers_if(columns_, "set.category", n_held, 1ull << 32);
@@ -245,7 +245,7 @@ void Decoder::read_sets(std::size_t n_sets) {
         for (std::int64_t i = made_.category_start[s]; i < made_.category_start[s + 1]; ++i) {
             const auto category = static_cast<std::uint32_t>(held.number(static_cast<std::size_t>(i)));
             require(i == made_.category_start[s] || category > made_.category_sets.back(),
-                    "The categories of a set do not ascend.");
+                    "The categories of a set are not in ascending order.");
             made_.category_sets.push_back(category);
         }
     }
@@ -257,14 +257,15 @@ void Decoder::read_tree_weights() {
         return;
     }
     require(given.is_doubles() && given.size == head_.n_trees,
-            "The array 'tree.weight' is not a number for each tree.");
+            "The array 'tree.weight' does not have one number for each tree.");
     bool is_some = false;
     for (std::size_t t = 0; t < head_.n_trees; ++t) {
         made_.tree_weight.push_back(given.value(t));
-        require(std::isfinite(given.value(t)) && given.value(t) >= 0, "Votes weigh less than nothing.");
+        require(std::isfinite(given.value(t)) && given.value(t) >= 0,
+                "The weight of a tree is negative or not finite.");
         is_some = is_some || made_.tree_weight.back() > 0;
     }
-    require(is_some, "Votes weigh nothing.");
+    require(is_some, "The weights of all trees are 0.");
 }
 
 Decoded decode(const EncodedHead& head, EncodedColumns columns, Work& work) {

@@ -82,7 +82,7 @@ void Decoder::read_class_decreases() {
                                      : decrease_of(term[i + 1], term[static_cast<std::size_t>(made_.right[node])],
                                                    term[i], made_.weight[tree.begin]);
             made_.decrease[node] = residual.restore(split, guess);
-            require(made_.decrease[node] >= 0, "A split does not lower the impurity.");
+            require(made_.decrease[node] >= 0, "The impurity decrease of a split is negative or NaN.");
         });
     });
     if (head_.is_bound) {
@@ -91,7 +91,7 @@ void Decoder::read_class_decreases() {
 }
 
 void Decoder::read_bound_values() {
-    require(head_.n_classes == 2, "Only nodes of two classes are bound.");
+    require(head_.n_classes == 2, "Bounded node values need two classes.");
     const Residual residual(columns_, "node.value", head_.n_nodes);
     made_.value.resize(head_.n_nodes);
     each_tree([&](const Tree& tree) {
@@ -100,7 +100,7 @@ void Decoder::read_bound_values() {
             const std::size_t node = tree.begin + i;
             const double weight = made_.weight[node];
             const double share = residual.restore(node, weight == 0 ? 0.0 : static_cast<double>(sums[i]) / weight);
-            require(share >= 0 && share <= 1, "A node says a share that is none.");
+            require(share >= 0 && share <= 1, "A bounded node value is not between 0 and 1.");
             made_.value[node] = share;
         }
     });
@@ -142,14 +142,15 @@ void Decoder::read_means() {
             };
             const double guess = is_foretold ? decrease_of(term(i + 1), term(right), term(i), weight[0]) : 0.0;
             const double decrease = split_decrease.restore(split, guess);
-            require(decrease >= 0, "A split does not lower the impurity.");
+            require(decrease >= 0, "The impurity decrease of a split is negative or NaN.");
             made_.decrease[tree.begin + i] = decrease;
             const double below = weight[i + 1] * impurity[i + 1] + weight[right] * impurity[right];
             const double own = std::ldexp(decrease * weight[0], -2 * head_.exponent);
             impurity[i] = split_impurity.restore(split, is_foretold ? (below + own) / weight[i] : 0.0);
         }
         for (std::size_t i = 0; i < tree.n_nodes(); ++i) {
-            require(std::isfinite(value[i]) && impurity[i] >= 0, "A node has a mean or an impurity that is none.");
+            require(std::isfinite(value[i]) && impurity[i] >= 0,
+                    "The mean of a node is not finite, or its impurity is negative or NaN.");
         }
     });
 }

@@ -24,7 +24,7 @@ void EncodedColumns::require_empty() const {
         names += (names.empty() ? "" : ", ") + name;
     }
     if (!all_.empty()) {
-        refuse("The file has arrays that belong to no forest: " + names + ".");
+        refuse("The file has unknown arrays: " + names + ".");
     }
 }
 

@@ -95,7 +95,7 @@ EncodedColumn take_weights(EncodedColumns& columns, const std::string& name, std
 
 inline double weight_at(const EncodedColumn& weights, std::size_t i) {
     const double w = weights.is_whole() ? static_cast<double>(weights.number(i)) : weights.value(i);
-    require(std::isfinite(w) && w > 0, "The array 'leaf.weight' has a weight that is not above 0.");
+    require(std::isfinite(w) && w > 0, "The array 'leaf.weight' contains a weight that is not above 0.");
     return w;
 }
 
@@ -109,7 +109,7 @@ class Doubles {
             return of_.value(i);
         }
         const std::uint64_t place = of_.number(i);
-        require(place < counts_.number(group), "A place is beyond the end of its list of numbers.");
+        require(place < counts_.number(group), "A reference to a list of numbers is past its end.");
         return values_.value(first_[group] + place);
     }
 

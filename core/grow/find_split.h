@@ -104,7 +104,7 @@ class SplitFinder {
         }
         if (!filled_.are_all() || bins.are_there() ||
             (binary_.is_counted() && parts_.codes.binary.has(split->feature))) {
-            parts_.gather(split->feature, node, parts_.kept);  // all rows, if the search read some or none
+            parts_.gather(split->feature, node, parts_.kept);  // reads all rows, if the search has not
         }
         place(node, *split);
         join_path(split->feature, constant);

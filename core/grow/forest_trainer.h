@@ -57,7 +57,7 @@ class ForestTrainer {
           weight_scale_(has_weight_scale(order.codes, order.growth) ? order.n_trees : 0),
           joiner_(order.n_trees) {
         if (order.codes.source && order.growth.random_cuts) {
-            throw std::invalid_argument("random cuts need the values of codes, but these were left out");
+            throw std::invalid_argument("random thresholds need the values of codes, which were left out");
         }
     }
 

@@ -121,7 +121,7 @@ GrownTrees grow_order(const Order& order) {
         });
     }
     if (!grown) {
-        throw std::invalid_argument("no criterion '" + growth.criterion + "' for this target");
+        throw std::invalid_argument("criterion '" + growth.criterion + "' is not available for this target");
     }
     return std::move(*grown);
 }
@@ -143,7 +143,7 @@ GrownTrees grow_trees(const Codes& codes, const Growth& growth, std::uint64_t se
 GrownTrees grow_piece(const Codes& codes, const Growth& growth, std::uint64_t seed, std::uint32_t tree, Piece& piece,
                       Work& work) {
     if (growth.max_leaf_nodes != 0) {
-        throw std::invalid_argument("a tree of so many leaves cannot be grown in pieces");
+        throw std::invalid_argument("a tree with this many leaves cannot be grown in parts");
     }
     return grow_order({codes, growth, seed, tree, 1, work, &piece});
 }

@@ -124,7 +124,7 @@ GrownTargets grow_targets(const Codes& codes, const Targets& targets, const Grow
     const std::optional<Terms> terms = targets.task() == Task::classification ? find_class_terms(growth.criterion)
                                                                               : find_number_terms(growth.criterion);
     if (!terms) {
-        throw std::invalid_argument("no criterion '" + growth.criterion + "' for these targets");
+        throw std::invalid_argument("criterion '" + growth.criterion + "' is not available for these targets");
     }
     if (targets.task() == Task::regression) {
         return grow_numbers(order, targets, *terms);

@@ -297,7 +297,7 @@ class Grower {
                 {middle, node.end, node.depth + 1, child_id(node.id, 1), right}};
     }
 
-    // By the codes that the finder has kept.
+    // Uses the codes that the split finder kept.
     std::pair<Node, Node> divide(const Node& node, const Split& split) {
         const std::uint32_t middle = finder_.node_codes().use(split.feature, finder_.kept(), [&](const auto* codes) {
             return node.begin + partition_rows(codes, split.cut, tree_->ids(node).data(), tree_->payloads(node),

@@ -150,7 +150,7 @@ class SmallSearch {
         return tops;
     }
 
-    // Scores the cuts that could be the best exactly.
+    // Computes exact scores of the cuts that could be the best.
     template <std::size_t N>
     void offer_near(const LaneFeatures& features, float floor) {
         constexpr std::size_t kPlacesOfWord = 64 / kLanes;

@@ -319,7 +319,7 @@ class FreeWalk {
         return static_cast<std::size_t>(left - rows_.data());
     }
 
-    // ---- The points of a free feature on both sides of a split; both axes are those of the parent before
+    // ---- Limits the points of a free feature to the sides of a split; both axes start as those of the parent
 
     void narrow(std::uint32_t node, std::size_t feature, Axis& left, Axis& right) {
         const std::uint8_t flags = problem_.forest.flags[first_node_ + node];

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kRowsPerTask = 64;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// The members that weigh at one row, ascending, and their cumulated weights.
+// The members with weight at one row, ascending, and their cumulated weights.
 class RowWeights {
   public:
     explicit RowWeights(const Sharing& sharing)
@@ -76,10 +76,11 @@ class RowWeights {
                 continue;
             }
             const auto node = static_cast<std::size_t>(sharing_.tree_start[tree] + numbers[tree]);
-            require(node + 1 < sharing_.start.size(), "there is no such leaf");
+            require(node + 1 < sharing_.start.size(), "a leaf is out of range");
             const Leaf leaf{static_cast<std::size_t>(sharing_.start[node]),
                             static_cast<std::size_t>(sharing_.start[node + 1])};
-            require(leaf.begin <= leaf.end && leaf.end <= sharing_.member.size(), "leaves and members differ");
+            require(leaf.begin <= leaf.end && leaf.end <= sharing_.member.size(),
+                    "the members of a leaf are out of range");
             __builtin_prefetch(sharing_.member.data() + leaf.begin);
             __builtin_prefetch(sharing_.share.data() + leaf.begin);
             leaves_[n_leaves++] = leaf;
@@ -89,15 +90,15 @@ class RowWeights {
 
     const Sharing& sharing_;
     std::vector<double> weight_;            // by member; 0 between rows
-    std::vector<std::uint64_t> met_;        // bits of the members that weigh
-    std::vector<std::uint64_t> met_words_;  // bits of the words of met_ that are not 0
+    std::vector<std::uint64_t> met_;        // a bit per member, set if its weight is not 0
+    std::vector<std::uint64_t> met_words_;  // a bit per word of met_, set if the word is not 0
     std::vector<Leaf> leaves_;
     std::vector<std::uint32_t> member_;
     std::vector<double> weights_;
     std::vector<double> cumulated_;
 };
 
-// Calls write(weights, answers of the row) for each asked row; returns all answers, rows x width.
+// Calls write(weights, answers of the row) for each queried row; returns all answers, rows x width.
 template <class Write>
 std::vector<double> for_rows(const Sharing& sharing, std::size_t width, Work& work, Write&& write) {
     std::vector<double> answers(sharing.n_rows * width, kNone);

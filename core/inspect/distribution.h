@@ -1,4 +1,4 @@
-// The distribution of the target at asked rows, as a forest's weights give it.
+// The distribution of the target at queried rows, as a forest's weights give it.
 //
 // Members of leaves are the distinct targets of training rows, in ascending order. The weight of a target at a row is
 // the sum of its shares over the leaves that the row is in, in tree order. Weights are cumulated in the order of

@@ -27,7 +27,7 @@ struct Sharing {
     std::span<const std::int64_t> start;       // by node of all trees, and the end: its first member
     std::span<const std::uint32_t> member;     // ascending inside a leaf
     std::span<const double> share;             // by member of a leaf; empty: 1
-    // Bits of the trees that count for each row, words x rows; if given, asked rows and members are the same rows, and
+    // Bits of the trees that count for each row, words x rows; if given, queried rows and members are the same rows, and
     // sums are divided by the number of trees that count for both.
     std::span<const std::uint64_t> counting;
 
@@ -36,7 +36,7 @@ struct Sharing {
 };
 
 struct SharedRows {
-    std::vector<std::int64_t> start;   // by asked row, and the end
+    std::vector<std::int64_t> start;   // by queried row, and the end
     std::vector<std::int32_t> member;  // ascending inside a row
     std::vector<double> sum;
 };

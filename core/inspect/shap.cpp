@@ -356,7 +356,7 @@ class GroupWalk {
         }
     }
 
-    // Where U of a split goes: to its parent; that of the root is not used.
+    // Where U of a split is added: at its parent. U of the root is not used.
     double* target(std::size_t level) {
         if (level == 0) {
             return sums(0, kProduct);

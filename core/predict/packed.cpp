@@ -516,7 +516,7 @@ void check_packed(std::span<const std::byte> buffer) {
     std::memcpy(&head, buffer.data(), sizeof head);
     require(head.mark == PackedHead::kMark, "the buffer does not hold a packed forest");
     const bool large = head.node_bytes == sizeof(LargeNode);
-    require(large || head.node_bytes == sizeof(SmallNode), "nodes are of no known size");
+    require(large || head.node_bytes == sizeof(SmallNode), "the node size is unknown");
     constexpr std::uint64_t kMost = std::uint64_t{1} << 40;  // so that sums of lengths cannot overflow
     constexpr std::uint32_t kMostClasses = 1u << 16;         // limits of a fit: predictions allocate memory for each
     require(head.n_trees > 0 && head.n_trees < kMost && head.n_slots < kMost && head.n_values < kMost &&

@@ -33,7 +33,8 @@ void check_sets(const ForestView& forest) {
                 "category_start does not ascend");
         for (std::int64_t j = forest.category_start[s] + 1; j < forest.category_start[s + 1]; ++j) {
             const auto at = static_cast<std::size_t>(j);
-            require(forest.category_sets[at - 1] < forest.category_sets[at], "the categories of a set do not ascend");
+            require(forest.category_sets[at - 1] < forest.category_sets[at],
+                    "the categories of a set are not in ascending order");
         }
     }
 }

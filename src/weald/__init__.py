@@ -77,7 +77,7 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
 
 
 def _refuse_subinterpreters() -> None:
-    """Refuse an interpreter within another: there SciPy and the threads of the core wait for ever for the main one."""
+    """Refuse a subinterpreter: in it, SciPy and the threads of the core wait forever for the main interpreter."""
     known = next((name for name in ("_interpreters", "_xxsubinterpreters") if find_spec(name)), None)
     if known is None:
         return

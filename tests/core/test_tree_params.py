@@ -66,5 +66,5 @@ def test_a_value_of_another_type_is_refused(field, value, type_of_field):
 
 @pytest.mark.parametrize("field", ["class_weight", "strata"])
 def test_an_unknown_word_is_refused(field):
-    with pytest.raises(ValueError, match=f"{field} is none of none, "):
+    with pytest.raises(ValueError, match=f"{field} must be none, "):
         _core.Growth(**{**vars(GROWTH), field: "other"})

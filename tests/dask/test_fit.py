@@ -1,4 +1,4 @@
-"""A forest grown on a cluster is the forest of one machine. The cluster is real, and processes are killed."""
+"""A forest grown on a cluster equals the forest grown on one machine. The cluster is real, and processes are killed."""
 
 import contextlib
 import os

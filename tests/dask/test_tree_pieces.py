@@ -1,4 +1,4 @@
-"""A tree that was grown in pieces is the tree of a single thread."""
+"""A tree grown in pieces equals the tree that one thread grows."""
 
 import numpy as np
 import pytest

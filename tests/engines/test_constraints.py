@@ -1,4 +1,4 @@
-"""Constraints on single features: they are converted to numbers, and models satisfy them."""
+"""Constraints on single features are converted to numbers, and models satisfy them."""
 
 import numpy as np
 import pandas as pd

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -165,6 +166,19 @@ def test_data_that_was_changed_in_place_is_refused():
 def test_rows_of_weight_0_are_left_out():
     model = weald.RandomForestClassifier(40, oob_score=True, random_state=0).fit(X, Y, np.arange(150) % 3)
     assert model.oob_.surface("max_depth").errors[-1] == model.oob_error_
+
+
+def test_one_block_of_sums_is_in_memory_at_a_time(monkeypatch):
+    rng = np.random.default_rng(0)
+    table, classes = rng.normal(size=(4000, 2)), rng.integers(0, 8, 4000)
+    model = weald.RandomForestClassifier(20, oob_score=True, random_state=0, min_samples_leaf=100).fit(table, classes)
+    values = {"max_depth": range(1, 9), "min_samples_split": range(2, 90, 8)}  # 22 MiB of sums
+    monkeypatch.setattr("weald.estimators.error_surface.BLOCK_BYTES", 2**21)
+    tracemalloc.start()
+    model.oob_.surface(values=values)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**22
 
 
 def test_ctrl_c_stops_a_surface(forest):

@@ -1,4 +1,4 @@
-"""Other data than the training data is refused wherever training data is passed again."""
+"""Methods that take the training data again refuse other data."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""Truncated estimators are the fitted ones; what cannot be truncated is refused with the reason."""
+"""Truncated estimators equal fitted ones; an error says why a parameter cannot be truncated."""
 
 import numpy as np
 import pytest
@@ -191,10 +191,10 @@ def pruned():
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (warm, "warm_start=True joined trees of other stopping rules"),
+        (warm, "warm_start=True joined trees grown with different stopping rules"),
         (
             lambda: fitted() + weald.RandomForestClassifier(5, random_state=1, max_depth=3).fit(X, Y),
-            "merge joined trees of other stopping rules",
+            "merge joined trees grown with different stopping rules",
         ),
         (compacted, r"compact\(\) removed splits"),
         (pruned, r"prune\(0\) removed splits"),

@@ -1,7 +1,7 @@
 """Write golden model files of the current format: `python -m tests.golden.write_files`.
 
-A golden file is kept for ever: every later weald must load it and predict the same bits. Files that are there are left
-as they are; only new ones are added.
+A golden file is never changed: every later version of weald must load it and predict the same bits. Only missing files
+are written.
 """
 
 import json

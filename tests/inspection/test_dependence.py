@@ -189,9 +189,7 @@ def test_individual_curves_are_predictions():
     model, X = fit("frame of classes")
     curve = weald.dependence(model, X, ["color"], kind="individual")["color"]
     assert curve.individual.shape == (N, 4, 2)
-    np.testing.assert_array_equal(
-        curve.individual[:, 1], model.predict_proba(with_value(X, 2, curve.labels()[1]))
-    )
+    np.testing.assert_array_equal(curve.individual[:, 1], model.predict_proba(with_value(X, 2, curve.labels()[1])))
     partial = weald.dependence(model, X, ["color"])[0]
     np.testing.assert_allclose(curve.average, partial.average, atol=1e-12)
     np.testing.assert_allclose(curve.missing, partial.missing, atol=1e-12)

@@ -28,7 +28,9 @@ FORESTS = {
     "regression": REGRESSOR,
     "classes": CLASSIFIER,
     "hard votes": weald.RandomForestClassifier(20, voting="hard", random_state=0).fit(X, LABELS),
-    "weighted votes": weald.RandomForestClassifier(8, resampling="boosting", max_depth=3, random_state=0).fit(X, LABELS),
+    "weighted votes": weald.RandomForestClassifier(8, resampling="boosting", max_depth=3, random_state=0).fit(
+        X, LABELS
+    ),
     "extra trees": weald.ExtraTreesRegressor(8, random_state=0).fit(X, Y),
 }
 
@@ -99,7 +101,9 @@ def test_categories_dates_and_missing_values_are_written_as_in_the_data():
     changes = {c.feature: c for c in found.changes}
     for name in ("color", "size"):
         if name in changes:
-            then = forest.predict(FRAME.iloc[[0]].assign(**{name: [changes[name].to]}).astype({"size": FRAME["size"].dtype}))
+            then = forest.predict(
+                FRAME.iloc[[0]].assign(**{name: [changes[name].to]}).astype({"size": FRAME["size"].dtype})
+            )
             assert then[0] == pytest.approx(changes[name].result)
             assert abs(then[0] - found.value) >= 0.2
     assert changes["a"].value == "missing"

@@ -32,7 +32,7 @@ def test_the_marked_trees_are_the_best_and_the_smallest_that_is_as_good():
     within = least + np.sqrt(least * (1 - least) / len(Y[1::2]))
     assert display.new_error[display.smallest_] <= within
     assert (display.new_error[display.smallest_ + 1 :] > within).all()
-    assert f"least error: {display.leaves[display.best_]} leaves" in [
+    assert f"lowest error: {display.leaves[display.best_]} leaves" in [
         text.get_text() for text in display.ax_.get_legend().get_texts()
     ]
 

@@ -3,6 +3,8 @@
 import importlib
 import inspect
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,11 @@ import pytest
 import weald
 
 DOCS = Path(__file__).parents[2] / "docs"
-OURS = set(inspect.signature(weald.RandomForestClassifier).parameters)
+OURS = {
+    p
+    for kind in (weald.RandomForestClassifier, weald.RandomForestRegressor)
+    for p in inspect.signature(kind).parameters
+}
 
 
 def rows(page, title):
@@ -64,6 +70,28 @@ def test_the_second_column_names_parameters_of_weald(table):
     named = {name for cells in rows(*table) for name in names(cells[1])}
     assert len(named) > 8
     assert named - OURS - elsewhere == set()
+
+
+R_FUNCTIONS = {
+    "Parameters of ranger": "ranger::ranger",
+    "Parameters of randomForest": "randomForest:::randomForest.default",
+}
+NEWER = {"min.bucket"}  # than ranger 0.14
+
+
+@pytest.mark.parametrize("title", R_FUNCTIONS)
+def test_the_first_column_names_parameters_of_the_package_of_r(title):
+    rscript = shutil.which("Rscript")
+    if rscript is None:
+        pytest.skip("R is not installed")
+    command = [rscript, "-e", f'cat(names(formals({R_FUNCTIONS[title]})), "na.action")']
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip("the package of R is not installed")
+    cells = [cells[0] for cells in rows("coming-from/r.md", title)]
+    named = {name for cell in cells for name in re.findall(r"`([A-Za-z][\w.]*)(?: = [^`]*)?`", cell)}
+    assert len(named) > 15
+    assert named - set(done.stdout.split()) - NEWER == set()
 
 
 def test_the_functions_for_users_of_r_exist():

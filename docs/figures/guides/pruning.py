@@ -26,7 +26,7 @@ def draw() -> Figure:
     axes.plot(leaves, choice.errors, color=SKY, lw=1.6, label="10-fold cross-validation, ± one standard error")
     axes.plot(leaves, new, color=LEAF, lw=1.8, label=f"{N_TEST:,} test rows")
     axes.plot(leaves, path["error"], color=FAINT, lw=1.4, label="training rows")
-    for at, word, side in ((choice.best, "least", 1), (choice.chosen, "chosen", -1)):
+    for at, word, side in ((choice.best, "lowest error", 1), (choice.chosen, "chosen", -1)):
         axes.plot(leaves[at], choice.errors[at], "o", color=BARK, ms=6, mec=PAPER)
         axes.annotate(
             f"{word}: {leaves[at]} leaves",

@@ -23,7 +23,7 @@ def draw() -> Figure:
     figure, axes = blank(8.2, 2.75)
     unit = WIDTH / total
     title(axes, 0.5, 0.3, f"{total} draws")
-    note(axes, 1.4, 0.305, "each is a place on the line, found from its address (seed, tree, number of the draw)")
+    note(axes, 1.4, 0.305, "each is a position on the line, computed from (seed, tree, number of the draw)")
     begin = 0
     for rank, weight in enumerate(WEIGHTS):
         x = 0.5 + begin * unit
@@ -38,7 +38,7 @@ def draw() -> Figure:
     for place in sorted(set(places)):
         for i in range(places.count(place)):
             axes.plot(0.5 + (place + 0.5) * unit, 1.03 - 0.15 * i, marker="v", color=BARK, ms=7, mec="white", mew=0.5)
-    note(axes, 0.5, 2.55, "the bag is these counts: a row drawn twice is held once and counts twice")
+    note(axes, 0.5, 2.55, "a bag is a list of counts: a row drawn twice is stored once, with count 2")
     return figure
 
 

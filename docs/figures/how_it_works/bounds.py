@@ -52,13 +52,13 @@ def draw() -> Figure:
     n_bins = len(edges) - 1
     axes.plot(np.arange(len(scores)), scores, color=INK, lw=1.3, label="decrease of every cut")
     cuts = edges[1:-1] - 1
-    axes.plot(cuts, scores[cuts], "o", ms=4, color=BARK, label="edges of bins: scored first")
+    axes.plot(cuts, scores[cuts], "o", ms=4, color=BARK, label="bin edges: scored first")
     axes.plot([0, len(values)], [best_edge] * 2, color=BARK, lw=1, ls=(0, (4, 3)), zorder=1)
-    axes.text(len(values), best_edge + 0.004, "best edge", color=BARK, ha="right", va="bottom")
+    axes.text(len(values), best_edge + 0.004, "best bin edge", color=BARK, ha="right", va="bottom")
     best = int(scores.argmax())
     axes.plot(best, scores[best], "*", ms=15, color=LEAF, mec=PAPER, label="the best of all cuts")
     axes.add_patch(
-        Rectangle((0, 0), 0, 0, facecolor="#dcebdf", edgecolor=LEAF, label="looked into: may hold a better cut")
+        Rectangle((0, 0), 0, 0, facecolor="#dcebdf", edgecolor=LEAF, label="searched: may contain a better cut")
     )
     axes.add_patch(Rectangle((0, 0), 0, 0, facecolor=GRAY, label=f"skipped: {n_skipped} of {n_bins} bins"))
     axes.set(

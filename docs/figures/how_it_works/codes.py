@@ -22,9 +22,9 @@ def draw() -> Figure:
         fill = "#ffffff" if code is None else SHADES[code]
         cell(axes, 1.95, y, "255" if code is None else str(code), 0.7, fill=fill)
         arrow(axes, (1.28, y + 0.15), (1.88, y + 0.15))
-    note(axes, 0.33, 2.85, "one byte a value here: 255, the largest, means missing")
+    note(axes, 0.33, 2.85, "one byte per value here; 255, the largest, means missing")
 
-    title(axes, 3.65, 0.3, "what each code knows")
+    title(axes, 3.65, 0.3, "the values of each code")
     for j, head in enumerate(("code", "smallest", "largest")):
         note(axes, 3.65 + 0.5 * (j > 0) + 0.85 * max(0, j - 1) + 0.12, 0.65, head)
     for code, (low, high) in enumerate(zip(column.lows, column.highs, strict=True)):
@@ -38,7 +38,7 @@ def draw() -> Figure:
     axes.plot([3.5, 6.2], [y, y], color=LEAF, lw=2, solid_capstyle="round")
     threshold = place_threshold(column.highs[last_left], column.lows[last_left + 1])
     axes.text(6.3, y, f"cut after code {last_left}:\nx ≤ {threshold:g} goes left", va="center", fontsize=10, color=LEAF)
-    note(axes, 3.65, 2.35, "half-way between the neighbors that the node has")
+    note(axes, 3.65, 2.35, "halfway between the nearest values in the node")
     return figure
 
 

@@ -48,7 +48,7 @@ def draw() -> Figure:
     note(axes, 0.1, 0.67, "code · class · count")
     draw_keys(axes, 0.38, ROWS)
     title(axes, 0.1, 1.15, "sorted")
-    note(axes, 0.1, 1.37, "in a network")
+    note(axes, 0.1, 1.37, "by a network")
     draw_keys(axes, 1.08, keys)
     title(axes, 0.1, 1.85, "what goes left")
     note(axes, 0.1, 2.07, "running sums of a, b")
@@ -62,7 +62,7 @@ def draw() -> Figure:
         cell(axes, x, 2.48, "–" if gain is None else f"{gain:.2f}", width=WIDTH, **look)
     x = LEFT + STEP * (best + 1) - 0.03
     axes.plot([x, x], [1.02, 2.86], color=LEAF, lw=1.6, ls=(0, (3, 2)))
-    note(axes, LEFT, 3.2, "every line is a few vector instructions for sixteen rows; no line looks back at the rows")
+    note(axes, LEFT, 3.2, "each line takes a few vector instructions for 16 rows; none reads the rows again")
     axes.plot(0.2, 3.2, "s", ms=8, color=FILLS[0], mec=SKY, mew=0.5)
     axes.text(0.32, 3.2, "class a", fontsize=9, va="center", color=FAINT)
     axes.plot(1.0, 3.2, "s", ms=8, color=FILLS[1], mec=BARK, mew=0.5)

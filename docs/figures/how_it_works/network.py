@@ -64,7 +64,7 @@ def draw() -> Figure:
         axes,
         0.35,
         3.72,
-        "each bar puts the smaller key at the full dot; all bars of a step are one minimum and one maximum of vectors",
+        "each bar moves the smaller key to the filled dot; a step is one vector minimum and one vector maximum",
     )
     return figure
 

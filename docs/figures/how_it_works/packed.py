@@ -1,4 +1,4 @@
-"""A packed tree: nodes that share a cache line, and eight rows that walk in step."""
+"""A packed tree: nodes that share a cache line, and eight rows predicted at a time."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -110,12 +110,12 @@ def draw() -> Figure:
     """Draw the tree above, the buffer below it on the left, the walks on the right."""
     walks = Walks()
     figure, axes = blank(7.6, 5.6)
-    title(axes, 0.3, 0.3, "A tree: one color, one line of the cache")
-    note(axes, 0.3, 0.56, "numbers are slots; leaves have a green edge; equal pairs of leaves stand in one place")
+    title(axes, 0.3, 0.3, "A tree: one color per cache line")
+    note(axes, 0.3, 0.56, "numbers are slots; leaves have a green border; equal pairs of leaves are stored once")
     draw_tree(axes, walks, 0.3, 0.8)
-    title(axes, 0.3, 4.12, "The buffer: 8 bytes a slot")
+    title(axes, 0.3, 4.12, "The buffer: 8 bytes per slot")
     draw_lines(axes, walks, 0.3, 4.35)
-    title(axes, 4.55, 3.12, "Eight rows in step")
+    title(axes, 4.55, 3.12, "Eight rows at a time")
     draw_steps(axes, walks, 4.55, 3.52)
     return figure
 

@@ -38,7 +38,7 @@ def draw() -> Figure:
                 for j, text in enumerate((f"{row[0]:g}", f"{row[1]:g}", "abc"[row[2]])):
                     cell(axes, 6.4 + 0.5 * j, target, text, 0.5, fill=fill)
     note(axes, 5.6, 3.5, "bags are drawn from the ranks,")
-    note(axes, 5.6, 3.72, "so the order of rows is forgotten")
+    note(axes, 5.6, 3.72, "so the order of rows does not matter")
     return figure
 
 

@@ -22,8 +22,8 @@ def draw() -> Figure:
     figure = Figure(figsize=(8.2, 2.9), layout="constrained")
     panels = {
         "as it is": (weight, FAINT),
-        "mixed among all rows": (rng.permutation(weight), BARK),
-        "mixed inside cells": (inside, LEAF),
+        "permuted among all rows": (rng.permutation(weight), BARK),
+        "permuted within cells": (inside, LEAF),
     }
     for ax, (name, (values, color)) in zip(figure.subplots(1, 3, sharey=True), panels.items(), strict=True):
         if color == LEAF:

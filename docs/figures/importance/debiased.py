@@ -18,7 +18,7 @@ def draw() -> Figure:
     X = np.column_stack([signal, *(rng.integers(0, k, n) for k in VALUES)])
     forest = weald.RandomForestClassifier(200, random_state=0).fit(X, y)
     figure = Figure(figsize=(8.2, 2.9), layout="constrained")
-    panels = {"mdi": (BARK, "share of the decrease"), "debiased_mdi": (LEAF, "decrease on new rows")}
+    panels = {"mdi": (BARK, "fraction of the decrease"), "debiased_mdi": (LEAF, "decrease on new rows")}
     for ax, (kind, (color, unit)) in zip(figure.subplots(1, 2), panels.items(), strict=True):
         found = weald.importance(forest, X, y, kind=kind)
         ax.errorbar(VALUES, found.values[1:], 2 * found.std_error[1:], color=color, marker="o", ms=4, lw=1.6)

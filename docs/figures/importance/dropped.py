@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 import weald
 from docs.figures.drawing import FAINT, GRAY, INK, LEAF, SKY, save
 
-NAMES = ("a twin", "its twin", "on its own", "noise")
+NAMES = ("a copied feature", "its copy", "no copy", "noise")
 
 
 def draw() -> Figure:

@@ -29,7 +29,7 @@ def draw() -> Figure:
     ax.axhline(0, color=FAINT, lw=0.8)
     ax.axvline(0, color=FAINT, lw=0.8, ls=":")
     ax.set(
-        xlabel="place (y = a on the left of 0, y = b on the right)",
+        xlabel="third feature (y = a below 0, y = b above 0)",
         ylabel="increase of the squared error",
         ylim=(-0.3, 2.2),
     )

@@ -29,7 +29,7 @@ def draw() -> Figure:
     )  # fmt: skip
     ax.axhline(chosen.honest_error_, color=BARK, lw=1.4, ls="--")
     ax.annotate(
-        f"honest error {chosen.honest_error_:.3f}, by folds", (0.95, chosen.honest_error_ + 0.006), color=BARK,
+        f"honest_error_ {chosen.honest_error_:.3f} (cross-validated)", (0.95, chosen.honest_error_ + 0.006), color=BARK,
         ha="left", va="bottom", fontsize=9,
     )  # fmt: skip
     ax.set_xscale("log")

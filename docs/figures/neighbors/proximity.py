@@ -31,7 +31,7 @@ def draw() -> Figure:
     bar = figure.colorbar(picture, shrink=0.8)
     bar.outline.set_visible(False)
     bar.ax.tick_params(length=0)
-    bar.set_label("share of the trees, out of bag", color=INK)
+    bar.set_label("fraction of trees, out of bag", color=INK)
     return figure
 
 

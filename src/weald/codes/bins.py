@@ -1,4 +1,4 @@
-"""How the values of a table in parts become codes: the same codes as for the table in one piece.
+"""Codes for the values of a table in parts: the same as for the whole table.
 
     survey_part         a part        -> PartSurvey: its target and weights, and the low hashes of its rows
     find_highest_hash   all surveys   -> the highest hash of the sample

@@ -212,7 +212,7 @@ def rank_here(chunks: Sequence[Chunk], cuts: Cuts, rows: Rows, labels: Labels, n
         kept = vars(chunks[0])
         if "_table" not in kept:
             kept["_table"] = CodedTable(chunks, cuts, rows, labels, n_threads)
-            keep_memory_beside(kept["_table"])  # tasks that grow trees of it need the same memory, one after the other
+            keep_memory_beside(kept["_table"])  # tasks that grow its trees use the same memory in turn
         table: CodedTable = kept["_table"]
         return table
 

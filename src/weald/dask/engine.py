@@ -199,7 +199,7 @@ class ClusterEngine(NativeEngine):
 
 @dataclass
 class Attempt:
-    """One attempt to grow trees: the loss of the table with its workers is an error only if it is the last."""
+    """One attempt to grow trees. If workers are lost with parts of the table, only the last attempt fails."""
 
     engine: ClusterEngine
     may_fail: bool

@@ -46,7 +46,7 @@ def canonical(name: str) -> str:
 def class_impurities(criterion: str, class_weights: FloatArray) -> FloatArray:
     """Compute the impurity of nodes (rows) from the weights of their classes (columns).
 
-    A criterion's term is weight x (constant - impurity), so the impurity is the difference to the term of a pure node
+    A criterion's term is weight x (constant - impurity), so the impurity is the difference from the term of a pure node
     of the same weight: 1 - sum p^2 for Gini, the entropy in bits, the misclassification rate.
     """
     term = definition.CRITERIA[criterion]

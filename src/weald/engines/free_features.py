@@ -34,8 +34,8 @@ MOST_BINS = 2**15
 class FreeFeatures:
     """Groups of one or two features, and their points.
 
-    A numeric feature has ascending points. A categorical one has a point for each category; what is added behind the
-    last one belongs to all categories. The last place of a feature, `n_points + 1`, is that of missing values.
+    Points of a numeric feature are ascending. A categorical feature has a point for each category, then a place for
+    values that apply to all categories. The last place of every feature, `n_points + 1`, is for missing values.
     """
 
     groups: tuple[tuple[int, ...], ...]
@@ -53,7 +53,7 @@ class FreeFeatures:
 
 
 class DependenceSums(NamedTuple):
-    """What the leaves of a forest add, times the weight of rows."""
+    """Sums over leaves: value of the leaf times weight of its rows."""
 
     steps: FloatArray  # (places of all groups) x width; of numbers, differences from one point to the next
     on_path: FloatArray  # groups x width: sums of the rows' own leaves that have a feature of the group on their path

@@ -189,7 +189,7 @@ class Engine(Protocol):
         n_threads: int,
         watch: Watch | None,
     ) -> tuple[Forest, ...]:
-        """Grow trees of several targets: for each target a forest, which differ only in their leaf values."""
+        """Grow trees of several targets: a forest for each target; they differ only in their leaf values."""
 
     def leaves(self, forest: Forest, X: Array, n_threads: int, watch: Watch | None) -> IntArray:
         """Find the leaf of each row in each tree (rows x trees), as node numbers inside the trees."""
@@ -215,7 +215,7 @@ class Engine(Protocol):
         """Rows of the table in rank order."""
 
     def shuffle(self, n_rows: int, seed: int, tree: int, group_id: int, repeat: int) -> IntArray:
-        """Return the rank that each of some ranks takes its values from, by the draws of a tree and a group."""
+        """Return for each of some ranks the rank whose values replace its own, by the draws of a tree and a group."""
 
     def permute(
         self, forest: Forest, X: Array, task: PermutationTask, n_threads: int, watch: Watch | None
@@ -259,7 +259,7 @@ class Engine(Protocol):
     def cumulated_shares(
         self, sharing: LeafMembership, target: FloatArray, limits: IntArray, n_threads: int, watch: Watch | None
     ) -> FloatArray:
-        """Return the share of the weight that targets below each limit have (rows x limits); limits are places."""
+        """Return the fraction of the weight of the targets below each limit (rows x limits)."""
 
     def standard_deviations(
         self, sharing: LeafMembership, target: FloatArray, n_threads: int, watch: Watch | None
@@ -311,7 +311,7 @@ class Engine(Protocol):
         """Release resources outside this process after a failed fit."""
 
     def bag_source(self, codes: Codes) -> Codes:
-        """Drop everything from a coded table that bags are not drawn from: the rest is small."""
+        """Keep only what bags are drawn from; it is small compared with the table."""
 
     def weigh(self, codes: Codes, line: npt.NDArray[np.uint64]) -> Codes:
         """Set new integer weights for drawing bags. The given coded table may not be used afterwards."""

@@ -53,7 +53,7 @@ def collect(engine: Engine, codes: Codes, table: Table, growth: Growth, forest: 
 
 
 def _batches(n_trees: int, n_rows: int) -> Iterator[list[int]]:
-    """Divide the trees into batches: what is held for each row and tree must fit the memory."""
+    """Divide the trees into batches: arrays of rows x trees must fit into memory."""
     step = max(1, BATCH_BYTES // (16 * n_rows))
     for begin in range(0, n_trees, step):
         yield list(range(begin, min(n_trees, begin + step)))

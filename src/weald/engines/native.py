@@ -17,7 +17,16 @@ from weald.data.task import Task
 from weald.data.types import Array, FloatArray, IntArray
 from weald.engines.derived_forms import forms_of
 from weald.engines.free_features import DependenceSums, FreeFeatures, LocalBins
-from weald.engines.interface import Block, Codes, LeafMembership, LocalEngine, OutOfBagVotes, PermutationTask, ShapTask, Watch
+from weald.engines.interface import (
+    Block,
+    Codes,
+    LeafMembership,
+    LocalEngine,
+    OutOfBagVotes,
+    PermutationTask,
+    ShapTask,
+    Watch,
+)
 from weald.engines.params import Growth
 from weald.engines.quadrature import make_rule
 from weald.engines.reference import kernels
@@ -735,7 +744,7 @@ def _arrays_of(sharing: LeafMembership) -> tuple[Any, ...]:
 
 
 def _weighed(sharing: LeafMembership, target: FloatArray) -> tuple[Any, ...]:
-    """Hand over who is in which leaf with which share, and the targets of members."""
+    """Return the members of leaves, their shares and their targets as arrays for the core."""
     return (*_arrays_of(sharing)[:-1], np.ascontiguousarray(target, dtype=np.float64))
 
 

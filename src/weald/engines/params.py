@@ -306,7 +306,7 @@ def _needs_no_draw(given: Mapping[str, Any]) -> bool:
 
 
 def _limit_categories(given: Mapping[str, Any], table: Table) -> int:
-    """Say how many categories a column may have that is cut by sets of them: each needs rows to be learned from."""
+    """Return the maximum number of categories of a column that is split by sets: each category needs some rows."""
     if given.get("category_penalty", 0) != "auto":
         return 0
     return min(max(FREE_CATEGORIES, table.size // ROWS_OF_CATEGORY), UNLIMITED)

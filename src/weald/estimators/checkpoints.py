@@ -101,7 +101,7 @@ class Checkpoint:
 
 
 def _find_difference(model: "RandomForest", codes: Codes, part: "RandomForest", first: int) -> str | None:
-    """Name what differs between a file and this fit."""
+    """Name the first difference between a file and this fit."""
     origin = part.forest_.origins[0]
     pairs = {
         "the estimator": (type(model), type(part)),

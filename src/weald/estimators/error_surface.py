@@ -208,7 +208,7 @@ class RowsToScore:
         return table.size if self.model.growth_.bootstrap or table.size <= MAX_DRAWS else table.n_rows
 
     def outside(self, begin: int, end: int, n_threads: int) -> BoolArray:
-        """Say which rows are new to which of some trees (trees x rows)."""
+        """Mark the rows that are new to each of some trees (trees x rows)."""
         forest, n_rows = self.model.forest_, self.reading.table.n_rows
         if self.codes is None:
             return np.ones((end - begin, n_rows), dtype=np.bool_)
@@ -218,7 +218,7 @@ class RowsToScore:
 
 
 def rows_outside_bags(model: "TreeModel", engine: Engine, codes: Codes, reading: Reading) -> RowsToScore | None:
-    """Put a fitted model and its training data together; of the codes only what bags are drawn from is kept.
+    """Combine a fitted model with its training data. Only the part of the codes from which bags are drawn is kept.
 
     None: the rows are on a cluster, and stay there.
     """
@@ -287,7 +287,7 @@ def _read_names(model: "TreeModel", parameters: Sequence[str], values: Mapping[s
 
 
 def choose_shrinkage(rows: RowsToScore, verbose: int = 0) -> float:
-    """Choose lambda of the lowest error, of equal errors the smallest."""
+    """Return the lambda with the lowest error; on a tie, the smallest."""
     shrinkage: float = measure_surface(rows, ("shrinkage",), verbose=verbose).choose()["shrinkage"]
     return shrinkage
 
@@ -358,7 +358,7 @@ class _Pass:
         """Return the arrays of a surface, from errors to numbers of rows (settings x numbers of trees)."""
         shape = len(self.rules), len(self.n_trees)
         results = tuple(np.full(shape, np.nan) for _ in range(5))
-        step = max(1, BLOCK_BYTES // (8 * self.forest.width * self.table.n_rows))
+        step = max(1, BLOCK_BYTES // (8 * self.forest.width * self._numbers_of_setting()))
         blocks = [range(first, min(first + step, shape[0])) for first in range(0, shape[0], step)]
         last = max(self.n_trees)
         with progress.watch_fit(verbose, len(blocks) * last) as watch:
@@ -370,10 +370,16 @@ class _Pass:
                             array[block.start : block.stop, columns] = np.reshape(of_block, (-1, 1))
                     if watch:
                         watch((b * last + t) / (len(blocks) * last))
+                del found  # it holds the sums of this block
         return results
 
+    def _numbers_of_setting(self) -> int:
+        """Return the numbers for each class in a block: sums of rows, or with several lambdas votes of nodes."""
+        several = len({shrinkage for _, shrinkage in self.rules}) > 1
+        return max(self.table.n_rows, int(np.diff(self.forest.tree_start).max()) if several else 0)
+
     def _judge_block(self, block: range, last: int) -> Iterator[tuple[int, Callable[[], tuple[list[float], ...]]]]:
-        """Add the votes of one tree after the other; yield its number, from 1, and what judges the trees so far."""
+        """Add the votes of each tree; yield its number, from 1, and a function that scores the trees so far."""
         n_rows, width = self.table.n_rows, self.forest.width
         sums = np.zeros((len(block), width, n_rows))
         counts = np.zeros(n_rows, dtype=np.int64)
@@ -387,7 +393,7 @@ class _Pass:
                     leaves += [int(kept[some].sum()) + 1 for some in limits]
                     ends = {some: paths.ends(splits) for some, splits in kept.items()}
                     said = {some: self._said(paths.tree.with_shrinkage(some)) for some in set(shrinkages)}
-                    place = np.where(outside, leaf_of, paths.tree.n_nodes)  # behind the nodes stands a vote of nothing
+                    place = np.where(outside, leaf_of, paths.tree.n_nodes)  # the entry after the nodes is a vote of 0
                     of_settings = map(ends.get, limits), map(said.get, shrinkages)
                     list(pool.map(_add_votes, sums, *of_settings, itertools.repeat(place)))
                     counts += outside
@@ -433,7 +439,7 @@ class _Pass:
 
 
 def _add_votes(sums: FloatArray, ends: IntArray, said: FloatArray, place: IntArray) -> None:
-    """Add what the tree says under one setting: 0 to rows of its bag."""
+    """Add the votes of a tree under one setting; rows in its bag get 0."""
     with np.errstate(over="ignore"):  # judged later
         for k, votes in enumerate(said):
             sums[k] += np.take(np.append(votes[ends], 0.0), place)
@@ -441,7 +447,7 @@ def _add_votes(sums: FloatArray, ends: IntArray, said: FloatArray, place: IntArr
 
 @dataclass(frozen=True)
 class _Judge:
-    """Judges averages of votes of some rows."""
+    """Scores averages of votes of some rows."""
 
     classes: Array | None
     truth: Array

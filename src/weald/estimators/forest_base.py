@@ -93,7 +93,7 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         -------
         self
         """
-        if sparse.issparse(y):  # scikit-learn's forests raise another class of error than its trees
+        if sparse.issparse(y):  # scikit-learn's forests and trees raise different errors
             raise DataError("sparse multilabel-indicator for y is not supported. Use y.toarray() to make it dense.")
         features, kept = features_of(self), Checkpoint.read(checkpoint, every, self)
         if kept is not None:

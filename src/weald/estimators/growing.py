@@ -127,7 +127,7 @@ def grow_targets(grower: Grower, plan: Plan, old: tuple[Forest, ...]) -> tuple[F
     what = (grower.codes, targets, grower.growth, grower.seed, first, n_trees, grower.n_threads)
     with progress.watch_fit(grower.verbose, n_trees) as watch:
         grown = grower.engine.grow_targets(*what, watch)
-    if grower.ccp_alpha > 0:  # the forests differ in their leaf values alone, so the same splits go
+    if grower.ccp_alpha > 0:  # the forests differ only in their leaf values, so the same splits are removed
         grown = tuple(prune_forest(forest, grower.ccp_alpha) for forest in grown)
     grown = tuple(forest.with_shrinkage(grower.shrinkage) for forest in grown)
     return tuple(map(Forest.join, old, grown)) if old else grown

@@ -120,7 +120,7 @@ def listed(classes: Any) -> list[Any]:
 
 
 def score_classes(truth: Array, said: Array, weight: Any) -> float:
-    """Fraction of the rows, by weight, with every target right."""
+    """Return the weighted fraction of rows whose targets are all predicted correctly."""
     return float(np.average((truth == said).all(axis=1), weights=weight))
 
 

@@ -153,7 +153,7 @@ class GrowthParams(TypedDict, total=False):
 
 
 class ColumnParams(TypedDict, total=False):
-    """What is known of single columns of X."""
+    """Parameters about single columns of X."""
 
     monotonic_cst: Annotated[
         ByFeature,
@@ -227,7 +227,7 @@ class TreeParams(GrowthParams, ColumnParams, total=False):
 
 
 class TargetParams(TypedDict, total=False):
-    """What regressors add."""
+    """Parameters of regressors only."""
 
     keep_targets: Annotated[
         bool,
@@ -267,7 +267,7 @@ N_ESTIMATORS = Doc(
 
 
 class BagParams(TypedDict, total=False):
-    """What many trees add."""
+    """Parameters of many trees."""
 
     max_estimators: Annotated[int, Doc("int", 1000, 'Maximum number of trees with `n_estimators="auto"`.')]
     bootstrap: Annotated[
@@ -303,7 +303,7 @@ class BagParams(TypedDict, total=False):
 
 
 class BagClassifierParams(TypedDict, total=False):
-    """What many classification trees add."""
+    """Parameters of many classification trees."""
 
     class_weight: Annotated[
         object,
@@ -367,7 +367,7 @@ class ForestClassifierParams(ForestParams, BagClassifierParams, total=False):
 
 
 class Attribute(NamedTuple):
-    """An attribute of fitted estimators, and of which."""
+    """An attribute of fitted estimators, and the estimators that have it."""
 
     name: str
     kinds: str

@@ -23,10 +23,10 @@ def limits_of(model: "TreeModel") -> Limits:
 
 
 def note_mixed(model: "TreeModel", other: "TreeModel", how: str) -> None:
-    """Note in a model that it holds trees of another one, if their stopping rules are not the same or not known."""
+    """Record that a model has trees of another one, if their stopping rules differ or are unknown."""
     if hasattr(model, "altered_by_"):
         return
     if hasattr(other, "altered_by_"):
         model.altered_by_ = other.altered_by_
     elif limits_of(model) != limits_of(other):
-        model.altered_by_ = f"{how} joined trees of other stopping rules"
+        model.altered_by_ = f"{how} joined trees grown with different stopping rules"

@@ -92,7 +92,7 @@ def limits_for(model: "TreeModel", wanted: Mapping[str, Any], n_rows: int | None
 
 
 def _check(model: "TreeModel", name: str, value: Any) -> None:
-    """Refuse what is no stopping rule, and values that no fit takes."""
+    """Refuse parameters that are not stopping rules, and values that a fit refuses."""
     known = model.get_params(deep=False)
     if name not in known:
         raise ParameterError(f"{name} is no parameter of {type(model).__name__}. Give {_listed(known)}.")
@@ -178,7 +178,7 @@ def _count(model: "TreeModel", value: float, n_rows: int | None) -> int:
 
 
 def _require_truncatable(model: "TreeModel", before: Limits, limits: Limits) -> None:
-    """Refuse limits that need splits that are not there."""
+    """Refuse limits for which the forest lacks splits."""
     _require_fit(model)
     looser = {
         "max_depth": limits.max_depth > before.max_depth,

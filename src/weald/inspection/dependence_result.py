@@ -98,7 +98,9 @@ class Curve:
                 f"at() got {len(values)} lists of values, but the curve has {len(self.axes)} feature(s). Give values "
                 "of each."
             )
-        places = [axis.find(read_values(self.schema, axis.feature, v)) for axis, v in zip(self.axes, values, strict=True)]
+        places = [
+            axis.find(read_values(self.schema, axis.feature, v)) for axis, v in zip(self.axes, values, strict=True)
+        ]
         if len({len(of_axis) for of_axis in places}) > 1:
             raise DataError("Both features need the same number of values.")
         found = self._shaped(self.values[tuple(places)])
@@ -172,7 +174,9 @@ class Dependence(Sequence[Curve]):
         for curve in self.curves:
             if names in (curve.names, curve.names[::-1]):
                 return curve
-        known = ", ".join(repr(curve.names[0] if len(curve.names) == 1 else curve.names) for curve in self.curves[:SHOWN])
+        known = ", ".join(
+            repr(curve.names[0] if len(curve.names) == 1 else curve.names) for curve in self.curves[:SHOWN]
+        )
         raise KeyError(f"There is no curve {shown(which)}. There are {known}.")
 
     def __repr__(self) -> str:

@@ -211,7 +211,9 @@ class Explanation:
         try:
             shap = import_module("shap")
         except ImportError as error:
-            raise ExportError("to_shap needs shap, which is not installed. Install it with `pip install shap`.") from error
+            raise ExportError(
+                "to_shap needs shap, which is not installed. Install it with `pip install shap`."
+            ) from error
         return shap.Explanation(
             values=self.values,
             base_values=self.base_values,
@@ -224,5 +226,7 @@ class Explanation:
     def require_row(self, row: Any) -> int:
         """Check the number of a row."""
         if not isinstance(row, int | np.integer) or not -len(self) <= row < len(self):
-            raise DataError(f"row={shown(row)} is not a row of this explanation. Give a number from 0 to {len(self) - 1}.")
+            raise DataError(
+                f"row={shown(row)} is not a row of this explanation. Give a number from 0 to {len(self) - 1}."
+            )
         return int(row)

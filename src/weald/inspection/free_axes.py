@@ -109,7 +109,9 @@ class Column:
             frequencies = np.bincount(known.astype(np.intp), minlength=len(labels)) / len(self.values)
         percentiles = np.empty(0)
         if labels is None:
-            percentiles = np.quantile(known, np.linspace(0, 1, PERCENTILES), method="inverted_cdf") if len(known) else known
+            percentiles = (
+                np.quantile(known, np.linspace(0, 1, PERCENTILES), method="inverted_cdf") if len(known) else known
+            )
         return Axis(
             feature=self.feature,
             name=self.name,

@@ -182,7 +182,7 @@ def _some(table: Rows, most: int) -> Rows:
 
 
 def _axis(request: Request, feature: int) -> Axis:
-    """Make an axis of the values of the rows; of none, if all are missing."""
+    """Make an axis of the values of the rows; it is empty if all are missing."""
     column = request.column(feature)
     return column.given(column.known if len(column.known) else np.zeros(1))
 

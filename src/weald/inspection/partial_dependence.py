@@ -145,7 +145,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be computed, and of what."""
+    """The curves to compute, and the model and rows to compute them from."""
 
     model: TreeModel
     rows: Rows

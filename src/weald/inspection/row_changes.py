@@ -43,7 +43,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Aim:
-    """What a change has to achieve."""
+    """The goal of a change."""
 
     predicted: FloatArray  # now: probabilities, or the mean
     move: float | None  # by how much a mean has to move; None: another class
@@ -57,7 +57,7 @@ class Aim:
         return cls(predicted, HALF * float(np.sqrt(variance)) if move is None else float(move))
 
     def may_be_met(self, values: FloatArray) -> BoolArray:
-        """Return for which predictions (places x outputs) it may be achieved: they may be a rounding error away."""
+        """Mark the predictions (places x outputs) that reach the goal, or miss it by a rounding error."""
         margin = ROUNDING * float(np.abs(values).max())
         if self.move is None:
             now = int(self.predicted.argmax())
@@ -67,7 +67,7 @@ class Aim:
         return np.abs(values[:, 0] - self.predicted[0]) >= self.move - margin
 
     def is_met(self, values: FloatArray) -> BoolArray:
-        """Return for which predictions it is achieved."""
+        """Mark the predictions that reach the goal."""
         if self.move is None:
             met: BoolArray = values.argmax(axis=1) != self.predicted.argmax()
             return met

@@ -259,7 +259,9 @@ def _contributions(
     for f in order:
         categories = names.categories[f]
         words = "missing" if np.isnan(cells[f]) else format_value(cells[f], categories, names.times.get(f))
-        quantile, frequency = (None, None) if table is None else _standing(Column(f, "", table.column(f), model.schema_), cells[f])
+        quantile, frequency = (
+            (None, None) if table is None else _standing(Column(f, "", table.column(f), model.schema_), cells[f])
+        )
         found.append(Contribution(names.features[f], words, float(values[f]), quantile, frequency))
     return tuple(found)
 

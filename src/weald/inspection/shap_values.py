@@ -167,7 +167,7 @@ def _asked(explanation: Explanation, *, interactions: bool) -> FloatArray:
 
 
 def _read(model: "TreeModel", data: TrainingArguments) -> RowsToExplain:
-    """Read rows, all of which all trees explain."""
+    """Read rows; every tree explains each of them."""
     _refuse(model, data.X)
     training_only = {name: getattr(data, name) for name in ("y", "sample_weight", "groups", "stratify")}
     given = [name for name, value in training_only.items() if value is not None]
@@ -198,7 +198,9 @@ def _refuse(model: "TreeModel", X: TableLike) -> None:
     require_uncalibrated(model, "Explaining predictions")
     refuse_kernels(model)
     if is_dask_collection(X):
-        raise DataTypeError("X is a Dask collection. Explain a part of it that fits into memory: X.head(), for example.")
+        raise DataTypeError(
+            "X is a Dask collection. Explain a part of it that fits into memory: X.head(), for example."
+        )
 
 
 def refuse_kernels(model: "TreeModel") -> None:
@@ -342,7 +344,7 @@ class ExplainedTable:
 
     @classmethod
     def of(cls, model: "TreeModel", rows: RowsToExplain, feature_names: Sequence[str] | None) -> "ExplainedTable":
-        """Make readable what the trees read."""
+        """Convert rows back to the values and names that users know."""
         numbers = rows.numbers.toarray() if sparse.issparse(rows.numbers) else np.asarray(rows.numbers)
         ordered = np.ones(model.n_features_in_, dtype=np.bool_)
         ordered[list(model.schema_.categorical)] = False
@@ -396,7 +398,7 @@ def _names(model: "TreeModel", given: Sequence[str] | None) -> list[str]:
 
 @contextmanager
 def _watches(verbose: int, n_rows: int, n_passes: int) -> Iterator[Iterator[Watch | None]]:
-    """Yield what each pass over the rows reports its progress to."""
+    """Yield the progress callback of each pass over the rows."""
     if not verbose:
         yield itertools.repeat(None)
         return

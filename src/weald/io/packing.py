@@ -96,7 +96,7 @@ def check_forest(forest: Forest) -> None:
     n_nodes = np.diff(forest.tree_start)
     require(_all_within(n_nodes, 1, 2**31 - 1), "A tree has too many nodes, or none.")
     deep = n_nodes.max() > 2 * MOST_DEPTH and int(forest.depth().max()) > MOST_DEPTH
-    require(not deep, f"A tree is deeper than {MOST_DEPTH}.")
+    require(not deep, f"A tree is deeper than {MOST_DEPTH} levels.")
     require(_all_within(forest.feature, -1, forest.n_features - 1), "A feature is out of range.")
     require(_all_within(forest.threshold, -np.inf, np.inf), "A threshold is NaN.")
     by_number = forest.flags & CATEGORICAL == 0

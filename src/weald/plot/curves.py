@@ -91,6 +91,6 @@ class ImpurityDisplay:
             scale = 0.5 / curve.max()
             label = name if np.isclose(scale, 1) else f"{name} × {scale:.3g}"
             self.ax_.plot(self.probabilities, scale * curve, color=color, linestyle=dashes, linewidth=1.8, label=label)
-        self.ax_.set(xlabel="share of one class", ylabel="impurity", xlim=(0, 1), ylim=(0, 0.53))
+        self.ax_.set(xlabel="fraction of one class", ylabel="impurity", xlim=(0, 1), ylim=(0, 0.53))
         self.ax_.legend(frameon=False, fontsize=9, loc="lower center")
         return self

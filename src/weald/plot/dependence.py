@@ -153,7 +153,9 @@ def _chosen(curve: Curve, output: Label) -> list[int]:
     outputs = curve.outputs
     if outputs is None:
         if output is not None:
-            raise ParameterError(f"output={shown(output)} names a class, but this model predicts numbers. Leave it out.")
+            raise ParameterError(
+                f"output={shown(output)} names a class, but this model predicts numbers. Leave it out."
+            )
         return [0]
     if output is not None:
         if output not in outputs:
@@ -332,5 +334,3 @@ def _cells(axis: Axis) -> tuple[FloatArray, Any]:
         return np.concatenate([[low], points[inside], [high]]), np.arange(first, first + len(inside) + 1)
     middle = (points[:-1] + points[1:]) / 2 if len(points) > 1 else np.empty(0)
     return np.concatenate([[points[0]], middle, [points[-1]]]), np.arange(len(points))
-
-

@@ -93,7 +93,7 @@ class ImportanceDisplay:
         values = shares.mean(axis=0) if len(shares) else np.zeros(estimator.n_features_in_)
         std_error = shares.std(axis=0, ddof=1) / np.sqrt(len(shares)) if len(shares) > 1 else None
         names = name_features(estimator, feature_names)
-        return cls(names, values, std_error, "share of the decrease of impurity").plot(ax=ax, most=most)
+        return cls(names, values, std_error, "fraction of the decrease in impurity").plot(ax=ax, most=most)
 
     @classmethod
     def from_importance(cls, importance: Importance, *, most: int = MOST, ax: Axes | None = None) -> Self:

@@ -23,7 +23,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
 # From low to high: pale to dark in one hue, so that the order is the same in gray.
 SCALE = LinearSegmentedColormap.from_list("weald", ["#f3f7f2", "#b9d8c0", "#5f9f86", "#2d6a73", "#1d3f5e"])
 
-FIRST, SECOND, THIRD = CLASSES[0], "#c77c1e", CLASSES[2]  # lines: amber must be darker on white than as an area
+# Colors of lines; a thin amber line on white must be darker than an area.
+FIRST, SECOND, THIRD = CLASSES[0], "#c77c1e", CLASSES[2]
 
 Color = npt.NDArray[np.float64]
 

@@ -70,11 +70,11 @@ def limits_of(points: Floats) -> Limits:
 
 
 def _widen(pair: tuple[float, float]) -> tuple[float, float]:
-    least, greatest = pair
-    if least > greatest:
+    low, high = pair
+    if low > high:
         raise DataError("X has a column without finite numbers, so the plane has no limits.")
-    room = MARGIN * (greatest - least) or 0.5
-    return float(least - room), float(greatest + room)
+    room = MARGIN * (high - low) or 0.5
+    return float(low - room), float(high + room)
 
 
 def set_plane(ax: Axes, limits: Limits, names: tuple[str, str]) -> None:

@@ -156,7 +156,7 @@ class PruningDisplay:
         self.ax_.plot(self.leaves, self.new_error, color=SECOND, linewidth=1.8, linestyle="--", label="new rows")
         best = place_of_best(self.new_error, self.leaves)
         smallest = place_of_best(self.new_error, self.leaves, self.standard_error)
-        marks = [(best, "o", SECOND, "least error")]
+        marks = [(best, "o", SECOND, "lowest error")]
         if smallest != best:
             marks.append((smallest, "s", INK, "within one standard error"))
         self.best_, self.smallest_ = best, smallest

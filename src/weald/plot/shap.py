@@ -100,7 +100,9 @@ class ShapBarDisplay:
         begin = np.zeros(len(shown))
         for k, color in enumerate(colors):
             label = None if self.outputs is None else self.outputs[k]
-            self.ax_.barh(np.arange(len(shown)), self.values[shown, k], left=begin, color=color, height=0.62, label=label)
+            self.ax_.barh(
+                np.arange(len(shown)), self.values[shown, k], left=begin, color=color, height=0.62, label=label
+            )
             begin += self.values[shown, k]
         _name_rows(self.ax_, [self.names[f] for f in shown], len(self.names))
         self.ax_.set_xlabel("mean of |SHAP value|")

@@ -42,9 +42,7 @@ class Dependence:
     half: list[tuple[float, float]] | None = None  # of categories: the interval that contains 80 % of the rows
 
 
-def section(
-    model: TreeModel, rows: Matrix, weight: ColumnLike, order: IntArray, names: tuple[str, ...]
-) -> Section:
+def section(model: TreeModel, rows: Matrix, weight: ColumnLike, order: IntArray, names: tuple[str, ...]) -> Section:
     """Draw the dependence on the most important features, all on one scale."""
     asked = depend(model, rows, weight, order, names)
     on_scale = [values for one in asked for s in one.series for values in (s.y, *(s.band or ()))]
@@ -75,9 +73,7 @@ def depend(
     groups = tuple((f,) for f in chosen)
     means = partial_curves(Request(model, whole, names, groups, None))
     bands = individual_curves(Request(model, some, names, groups, {f: _band_points(whole.column(f)) for f in chosen}))
-    return [
-        _describe(model, mean, band, whole.column(f)) for f, mean, band in zip(chosen, means, bands, strict=True)
-    ]
+    return [_describe(model, mean, band, whole.column(f)) for f, mean, band in zip(chosen, means, bands, strict=True)]
 
 
 def _band_points(column: FloatArray) -> FloatArray:

@@ -113,9 +113,7 @@ def _say_reasons(model: TreeModel, row: FloatArray, values: FloatArray, names: t
     return stack(*parts)
 
 
-def _explain(
-    model: TreeModel, predictions: Predictions, worst: IntArray, source: Source, reasons: Reasons
-) -> Markup:
+def _explain(model: TreeModel, predictions: Predictions, worst: IntArray, source: Source, reasons: Reasons) -> Markup:
     """Explain the worst rows in full, as `explain_row` does."""
     assert source.rows is not None  # noqa: S101  (for the type checker: there are reasons)
     table_of_rows = Rows((source.rows.tocsr() if hasattr(source.rows, "tocsr") else source.rows,), None)
@@ -130,9 +128,18 @@ def _explain(
         text = explain_matrix_row(trees, row, table_of_rows, neighbors).text()
         number_of = int(predictions.row[at])
         words = f"Row {number_of if source.ids is None else source.ids[number_of]}"
-        parts.append(tag("details", tag("summary", name(words)), tag("pre", join(*text.splitlines(), between="\n"), tabindex=0), open="" if i == 0 else None))
+        parts.append(
+            tag(
+                "details",
+                tag("summary", name(words)),
+                tag("pre", join(*text.splitlines(), between="\n"), tabindex=0),
+                open="" if i == 0 else None,
+            )
+        )
     if source.data is not None:
-        parts.append(note("Rows are explained by the trees that have not seen them, which gave the out-of-bag predictions."))
+        parts.append(
+            note("Rows are explained by the trees that have not seen them, which gave the out-of-bag predictions.")
+        )
     return stack(*parts)
 
 

@@ -23,7 +23,7 @@ class Axis:
 
 @dataclass
 class Free:
-    """A group of features, the rows, and what counts: bins are None unless steps count by bin."""
+    """A group of features, and the rows. Bins are None unless a row counts only in the bin of its step."""
 
     axes: Sequence[Axis]
     rows: Sequence[Sequence[float]]
@@ -112,7 +112,7 @@ def add_leaf(
 
 
 def weight_at(free: Free, reach: Sequence[int], place: int) -> int:
-    """Weight of the rows that count at a place: all, or with bins those in the bin of the step."""
+    """Sum the weights of the rows used at a point: all rows, or with bins those in the bin of the step."""
     if free.bin_of_step is None or free.bin_of_row is None:
         return sum(free.weight[i] for i in reach)
     if not 0 < place < free.axes[0].n_points or free.bin_of_step[place] < 0:

@@ -34,7 +34,7 @@ Points = Sequence[tuple[float, float, float]]  # t, 1 - t, and the weight
 
 @dataclass(frozen=True)
 class Way:
-    """What a path has decided on a feature."""
+    """The splits of a path by one feature, up to a node."""
 
     fraction: float  # product of the fractions of the sides taken
     is_own: bool  # whether the row takes the same sides
@@ -79,9 +79,7 @@ def count_features(tree: FlatTree) -> int:
     return max(map(len, paths.values()))
 
 
-def follow(
-    tree: FlatTree, weight: Sequence[float], row: Sequence[float], points: Points
-) -> dict[int, Split]:
+def follow(tree: FlatTree, weight: Sequence[float], row: Sequence[float], points: Points) -> dict[int, Split]:
     """Follow all paths from the root; return the splits by node."""
     products, ways = {0: [w for _, _, w in points]}, {0: dict[int, Way]()}
     splits: dict[int, Split] = {}
@@ -107,14 +105,14 @@ def divide(left: float, right: float) -> tuple[float, float]:
 
 
 def next_way(split: Split, side: int) -> Way:
-    """Extend the way of a feature to one side of a split."""
+    """Return the way of the split's feature after one side of the split."""
     above = split.above or Way(1.0, is_own=True)
     is_own = split.left == (side == 0)
     return Way(above.fraction * split.fractions[side], above.is_own and is_own)
 
 
 def inverse_above(split: Split, t: float, rest: float) -> float:
-    """Return 1 / f of the feature above a split, of a row that is on the way."""
+    """Return 1 / f of the feature above a split, for a row that took the same sides."""
     return 1.0 if split.above is None else 1.0 / (split.above.fraction * rest + t)
 
 

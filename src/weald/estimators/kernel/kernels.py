@@ -197,19 +197,19 @@ def _check_values(columns: FloatArray, name: str) -> FloatArray:
 # --------------------------------------------------------------------------------------------------------- resolve
 
 
-def resolve_kernel(said: Mapping[str, Any], samples: AnySamples, engine: Engine, n_threads: int) -> Kernel:
-    """Turn parameters into a kernel. `said` has kernel, distance, gamma, degree, coef0 and band."""
-    kernel, distance = said["kernel"], said["distance"]
+def resolve_kernel(given: Mapping[str, Any], samples: AnySamples, engine: Engine, n_threads: int) -> Kernel:
+    """Turn parameters into a kernel. `given` has kernel, distance, gamma, degree, coef0 and band."""
+    kernel, distance = given["kernel"], given["distance"]
     if kernel == "precomputed":
         return Kernel("precomputed", KernelRule("product", "plain"), is_precomputed=True)
     if callable(kernel):
         return Kernel(getattr(kernel, "__name__", "kernel"), KernelRule("product", "plain"), function=kernel)
-    found = _by_name(said)
+    found = _by_name(given)
     if kernel == "gaussian" and callable(distance):
         found = replace(found, function=distance, distance=getattr(distance, "__name__", "distance"))
     if isinstance(samples, Curves) and not (kernel == "gaussian" and distance == "dtw" and samples.times is None):
         found = replace(found, grid=Grid.of(samples))
-    gamma = find_gamma(said["gamma"], found, samples, engine, n_threads)
+    gamma = find_gamma(given["gamma"], found, samples, engine, n_threads)
     if kernel == "tanh":
         warn(
             "tanh is not a kernel in the strict sense: it is not positive semi-definite for all samples. Trees do not "
@@ -218,18 +218,18 @@ def resolve_kernel(said: Mapping[str, Any], samples: AnySamples, engine: Engine,
     return replace(found, rule=replace(found.rule, gamma=gamma))
 
 
-def _by_name(said: Mapping[str, Any]) -> Kernel:
-    kernel, distance = said["kernel"], said["distance"]
+def _by_name(given: Mapping[str, Any]) -> Kernel:
+    kernel, distance = given["kernel"], given["distance"]
     if kernel == "gaussian":
-        band = 1.0 if said["band"] is None else float(said["band"])
+        band = 1.0 if given["band"] is None else float(given["band"])
         pairing = "warping" if distance == "dtw" else "distance"
         return Kernel(
             "gaussian", KernelRule(pairing, "gaussian", band=band), distance="l2" if callable(distance) else distance
         )
     if kernel == "tanh":
-        return Kernel("tanh", KernelRule("product", "tanh", shift=float(said["coef0"])))
+        return Kernel("tanh", KernelRule("product", "tanh", shift=float(given["coef0"])))
     shift = 1.0 if kernel == "poly_inhomogeneous" else 0.0
-    return Kernel(kernel, KernelRule("product", "power", shift=shift, degree=int(said["degree"])))
+    return Kernel(kernel, KernelRule("product", "power", shift=shift, degree=int(given["degree"])))
 
 
 def find_gamma(gamma: Any, kernel: Kernel, samples: AnySamples, engine: Engine, n_threads: int) -> float:

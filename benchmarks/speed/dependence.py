@@ -1,6 +1,7 @@
 """Seconds of partial dependence: weald's one pass over all features, and scikit-learn's brute force on the same model.
 
-    python benchmarks/dependence.py [--rows 10000] [--features 50] [--trees 100] [--points 100] [--repeats 3] [--write]
+    python -m benchmarks.speed.dependence [--rows 10000] [--features 50] [--trees 100] [--points 100]
+        [--repeats 3] [--write]
 
 Forests are grown on `rows` rows of `features` normal features. weald computes all features, at `points` quantiles of
 each and at every threshold; scikit-learn's `partial_dependence(method="brute")` predicts all rows once for each point,
@@ -9,8 +10,9 @@ between weald's runs, and the time of all is the mean of these times their numbe
 same points.
 """
 
-import measure
 import numpy as np
+
+from benchmarks import measure
 
 
 def make(n_rows, n_features, task):
@@ -21,8 +23,9 @@ def make(n_rows, n_features, task):
 
 
 def measure_task(task, n_rows, n_features, n_trees, n_points, n_jobs, repeats, measured):
-    import weald
     from sklearn.inspection import partial_dependence
+
+    import weald
 
     X, y = make(n_rows, n_features, task)
     forest = measure.make_forest("weald", task, n_estimators=n_trees, random_state=0, n_jobs=n_jobs).fit(X, y)
@@ -85,8 +88,8 @@ def main():
     ]
     text = measure.markdown(header, lines)
     text += (
-        f"\n\n{measure.best_of(given)}; scikit-learn was measured on {min(given.measured, given.features)} features, and "
-        f"the time multiplied. {measure.describe_machine('weald', 'scikit-learn')}."
+        f"\n\n{measure.best_of(given)}; scikit-learn was measured on {min(given.measured, given.features)} features, "
+        f"and the time multiplied. {measure.describe_machine('weald', 'scikit-learn')}."
     )
     measure.publish(given, "dependence", text)
 
