@@ -1,6 +1,6 @@
 """Brier score, log loss and seconds of calibrated forests on ten data sets, beside CalibratedClassifierCV.
 
-    python -m benchmarks.accuracy.calibration DATA [--trees 200] [--splits 5] [--write]
+    python -m benchmarks.accuracy.calibration DATA [--trees 100] [--splits 3] [--write]
 
 DATA is a folder with one parquet file for each data set, whose last column is `target`. Each split draws up to 4,000
 rows for training and up to 10,000 others for testing. weald calibrates on out-of-bag predictions.
@@ -84,8 +84,8 @@ def table_of_seconds(found):
 def main():
     parser = measure.options(__doc__, measure.ROOT / "docs" / "guides" / "probabilities.md")
     parser.add_argument("data", type=Path, help="folder with the data sets")
-    parser.add_argument("--trees", type=int, default=200)
-    parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--trees", type=int, default=100)
+    parser.add_argument("--splits", type=int, default=3)
     given = parser.parse_args()
     given.trained, given.tested = MOST_TRAINED, MOST_TESTED
     if given.quick:

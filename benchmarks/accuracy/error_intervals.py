@@ -19,8 +19,6 @@ SETTINGS = {
     "regression, much noise": (False, 100, 500, 5.0),
     "two classes, little noise": (True, 100, 500, 0.5),
     "two classes, much noise": (True, 100, 500, 5.0),
-    "regression, 400 rows": (False, 400, 500, 5.0),
-    "two classes, 400 rows": (True, 400, 500, 0.5),
     "two classes, 100 trees": (True, 100, 100, 0.5),
 }
 METHODS = ("independent", "delta")

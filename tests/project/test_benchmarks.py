@@ -53,7 +53,7 @@ def test_calibrated_forests_are_compared(tmp_path, folder):
 
 def test_the_coverage_of_intervals_of_the_error_is_measured(folder):
     printed = run("accuracy.error_intervals", "--quick", folder=folder)
-    assert len(re.findall(r"^\| (?:regression|two classes).* %", printed, re.MULTILINE)) == 4
+    assert len(re.findall(r"^\| (?:regression|two classes).* %", printed, re.MULTILINE)) == 3
 
 
 def test_the_table_goes_between_its_marks_and_nowhere_else(tmp_path, folder):
