@@ -44,6 +44,34 @@ def test_a_forest_from_a_file_is_that_of_the_library(folder, capsys):
     assert found["accuracy"] == pytest.approx(1 - forest.out_of_bag(iris.data, iris.target_names[iris.target]).error)
 
 
+def test_probabilities_are_calibrated_on_request(folder, tmp_path, capsys):
+    model, data = tmp_path / "m.weald", folder / "iris.csv"
+    facts = ask(capsys, "train", data, "-t", "target", "-n", 40, "--calibrate", "sigmoid", "-o", model)
+    assert facts["calibration"] == "sigmoid"
+    iris = load_iris(as_frame=True)
+    labels = iris.target_names[iris.target]
+    forest = weald.RandomForestClassifier(40, calibrate="sigmoid", random_state=0).fit(iris.data, labels)
+    np.testing.assert_array_equal(weald.load(model).predict_proba(iris.data), forest.predict_proba(iris.data))
+    found = {m["metric"]: m["value"] for m in facts["metrics"]}
+    said = forest.oob_.calibrated_probabilities("sigmoid")
+    assert found["Brier score"] == pytest.approx(np.mean(np.sum((said - np.eye(3)[iris.target]) ** 2, axis=1)))
+    assert run(["train", str(data), "-t", "target", "-n", "20", "--calibrate", "beta"]) == 0
+    assert "probabilities calibrated out of bag: beta" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["iris.csv", "--calibrate", "platt"], "calibrate='platt' is not allowed"),
+        (["iris.csv", "--calibrate", "beta", "--model", "tree"], "not for a DecisionTreeClassifier"),
+        (["diabetes.csv", "--calibrate", "beta"], "not for a RandomForestRegressor"),
+    ],
+)
+def test_calibrations_that_cannot_be_are_refused(folder, capsys, arguments, words):
+    assert run(["train", str(folder / arguments[0]), "-t", "target", "-n", "5", *arguments[1:]]) == 1
+    assert words in capsys.readouterr().err
+
+
 def test_rows_are_held_out_and_counted(folder, capsys):
     facts = ask(capsys, "train", folder / "diabetes.csv", "-t", "target", "-n", 5, "--holdout", 0.2)
     assert facts["task"] == "regression"
@@ -234,7 +262,7 @@ def test_a_command_has_only_the_options_of_a_group_that_it_takes(capsys):
         return {word for word in capsys.readouterr().out.split() if word.startswith("--")}
 
     assert options("train") - options("cv") == {
-        "--out", "--report", "--holdout", "--weight", "--max-depth", "--min-samples-leaf", "--max-features"
+        "--out", "--report", "--holdout", "--calibrate", "--weight", "--max-depth", "--min-samples-leaf", "--max-features"
     }  # fmt: skip
     assert options("cv") - options("train") == {"--folds"}
 

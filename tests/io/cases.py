@@ -102,6 +102,9 @@ def models() -> dict[str, tuple[Any, Any]]:
         "dates": (forest_of(forest).fit(X, np.array(["2020-01-01", "2021-01-01"], "M8[D]")[two.astype(int)]), X),
     }
     one, other = (forest_of(forest).set_params(random_state=seed).fit(X, classes) for seed in (1, 2))
+    for method in ("isotonic", "sigmoid", "beta", "venn-abers"):
+        target = two if method == "beta" else classes
+        made[f"calibrated, {method}"] = forest_of(forest, n_estimators=30, calibrate=method).fit(X, target), X
     made["merged"] = weald.merge([one, other]), X
     far = forest_of(trees).set_params(random_state=9).fit(X, 1000 * signal + 5)
     made["merged means"] = weald.merge([forest_of(trees).fit(X, signal), far]), X

@@ -428,6 +428,7 @@ def made_of(model):
     if not model.shrinkage_:
         yield model.compact()
     if hasattr(model, "thin"):
+        model = model.calibrated(None) if hasattr(model, "calibrator_") else model
         yield model.thin(n_trees=1)
         yield model.estimators_[0]
 

@@ -42,6 +42,20 @@ def test_stopping_rules_from_one_fit_are_compared_with_fits(folder):
     assert len(re.findall(r"^\| (?:small|friedman-small) \| depth", printed, re.MULTILINE)) == 2
 
 
+def test_calibrated_forests_are_compared(tmp_path, folder):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))
+    for name, target in (("sonar", table.a > 0), ("satimage", np.arange(300) % 3)):
+        table.assign(target=np.asarray(target).astype(str)).to_parquet(tmp_path / f"{name}.parquet")
+    printed = run("accuracy.calibration", str(tmp_path), "--quick", folder=folder)
+    assert len(re.findall(r"^\| (?:sonar|satimage)(?: \| \**[\d.]+\**){7} \|$", printed, re.MULTILINE)) == 4
+
+
+def test_the_coverage_of_intervals_of_the_error_is_measured(folder):
+    printed = run("accuracy.error_intervals", "--quick", folder=folder)
+    assert len(re.findall(r"^\| (?:regression|two classes).* %", printed, re.MULTILINE)) == 3
+
+
 def test_the_table_goes_between_its_marks_and_nowhere_else(tmp_path, folder):
     page = tmp_path / "README.md"
     page.write_text("before\n<!-- benchmarks -->\nold\n<!-- /benchmarks -->\nafter\n")

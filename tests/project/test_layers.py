@@ -46,6 +46,8 @@ EXCEPTIONS = {
     ("estimators.base", "inspection"): "model.shap_values(): a thin method, the work is above",
     ("estimators.base", "reports"): "model.report(): a page on a model loads when it is asked for",
     ("estimators.forest_base", "inspection"): "forest.neighbors(): thin methods, the work is above",
+    ("estimators.forest_base", "uncertainty"): "forest.predict_standard_error(): a thin method, the work is above",
+    ("estimators.out_of_bag", "uncertainty"): "oob_.error_interval(): the work is above",
     ("estimators.tasks", "uncertainty"): "forest.predict_quantiles(): thin methods, the work is above",
     ("estimators.tree_base", "inspection"): "tree.explain_split(): a thin method, the work is above",
     ("estimators.prediction", "dask"): "predictions of Dask collections: Dask loads when it is used",

@@ -552,3 +552,14 @@ def test_a_threshold_can_be_chosen_by_its_cost(tmp_path):
     costs = [outcome(t)[1] + 5 * (truth.sum() - outcome(t)[0]) for t in range(101)]
     assert costs[int(said["best"])] == min(costs)
     assert f"Cost {min(costs)}." in said["cost"]
+
+
+def test_a_calibrated_forest_is_reported_by_rows_calibrated_by_others():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = X[:, 0] + rng.normal(size=200) > 0
+    forest = weald.RandomForestClassifier(40, calibrate="sigmoid", random_state=0).fit(X, y)
+    page = weald.report(forest, X, y, X_test=X + 0.01, y_test=y)
+    said = forest.oob_.calibrated_probabilities("sigmoid")
+    assert page.metrics["out of bag"]["Brier score"][0] == pytest.approx(np.mean((said[:, 1] - y) ** 2))
+    assert "Probabilities are calibrated (sigmoid)" in page.html

@@ -58,6 +58,10 @@ def train(
     holdout: Annotated[
         float, typer.Option(help="Fraction of the rows held out for testing; default: out-of-bag metrics only")
     ] = 0.0,
+    calibrate: Annotated[
+        str | None,
+        typer.Option(help="Calibrate class probabilities out of bag: isotonic, sigmoid, beta or venn-abers"),
+    ] = None,
     *,
     columns: ColumnOptions,
     fit: FitOptions,
@@ -68,7 +72,7 @@ def train(
     Column types and the task are inferred and reported. Metrics are out-of-bag; --holdout adds a test set.
     """
     check_place(out, report, read=[data])
-    trained = fit_file(data, target, columns, fit, holdout=holdout, quiet=json)
+    trained = fit_file(data, target, columns, fit, holdout=holdout, calibrate=calibrate, quiet=json)
     facts = summarize(trained)
     command = "weald " + shlex.join(sys.argv[1:])
     if out is not None:
@@ -84,7 +88,14 @@ def train(
 
 
 def fit_file(
-    data: Path, target: str, columns: ColumnOptions, fit: FitOptions, *, holdout: float = 0.0, quiet: bool = False
+    data: Path,
+    target: str,
+    columns: ColumnOptions,
+    fit: FitOptions,
+    *,
+    holdout: float = 0.0,
+    calibrate: str | None = None,
+    quiet: bool = False,
 ) -> Trained:
     """Read a file, decide the roles of its columns, and train a model. The times do not include imports."""
     from weald.cli.modeling import make_model, quiet_warnings, read_rows
@@ -99,6 +110,7 @@ def fit_file(
     timings = {"reading the file": time.perf_counter() - began}
     more = {"bootstrap": True} if fit.model == "extra" else {}  # for out-of-bag metrics
     estimator = make_model(plan.task, fit, **more)
+    _calibrate(estimator, calibrate)
     rows, test = _divide(rows, holdout, plan.task, fit.seed)
     _warm_up(estimator)
     with quiet_warnings() as said, show_growth(quiet=quiet):
@@ -107,6 +119,18 @@ def fit_file(
         timings["growing the trees"] = time.perf_counter() - began
     estimator.target_name_ = plan.target
     return Trained(estimator, plan, rows, test, timings, said)
+
+
+def _calibrate(estimator: "TreeModel", method: str | None) -> None:
+    """Set how probabilities are calibrated; refuse models that have none, or no out-of-bag rows."""
+    if method is None:
+        return
+    if not hasattr(estimator, "calibrate"):
+        raise UserError(
+            f"--calibrate {method} is for forests that predict classes, not for a {type(estimator).__name__}. Leave it "
+            "out, or change --task or --model."
+        )
+    estimator.calibrate = method
 
 
 def _warm_up(estimator: "TreeModel") -> None:
@@ -157,7 +181,7 @@ def evaluate_model(trained: Trained) -> list[MetricRow]:
         with quiet_warnings():
             found = model.out_of_bag(rows.X, rows.y, rows.weight)
         model.oob_score_, model.oob_error_, model.oob_fraction_ = found.score(), found.error, found.share
-        sources.append(out_of_bag(found))
+        sources.append(out_of_bag(found, model))
     if test is not None:
         sources.append(held_out(model, test.X, test.y))
     return [
@@ -184,6 +208,7 @@ def summarize(trained: Trained) -> Facts:
             {"feature": plan.features[f], "importance": float(model.feature_importances_[f])} for f in order
         ],
         "estimator": type(model).__name__,
+        "calibration": getattr(model, "calibrate", None),
         "trees": model.forest_.n_trees,
         "nodes": model.forest_.n_nodes,
         "seed": int(model.seed_),
@@ -229,6 +254,8 @@ def _show(facts: Facts) -> None:
         f"\n{facts['estimator']}: {facts['trees']:,} trees, {facts['nodes']:,} nodes, "
         f"grown in {seconds['growing the trees']:.2f} s (file read in {seconds['reading the file']:.2f} s)"
     )
+    if facts["calibration"]:
+        screen.say(f"probabilities calibrated out of bag: {facts['calibration']}")
     screen.say(f"fingerprint {facts['fingerprint']}")
     if "model" in facts:
         screen.say(f"model  {facts['model']} ({screen.size(facts['bytes'])})")

@@ -135,6 +135,7 @@ KINDS: dict[str, tuple[ArgumentConstraint, ...]] = {
     "random_state": (WholeNumber(0, 2**64 - 1), GENERATOR, NOTHING),
     "verbose": (WholeNumber(0), FLAG),
     "warm_start": (FLAG,),
+    "calibrate": (OneOf(("isotonic", "sigmoid", "beta", "venn-abers")), NOTHING),
     "keep_targets": (FLAG,),
     "max_samples": (WholeNumber(1), ABOVE_0, PER_CLASS, NOTHING),
     "ccp_alpha": (RealNumber(0),),
@@ -193,6 +194,12 @@ def check(given: Mapping[str, Any], task: str) -> None:
             "n_estimators='auto' needs out-of-bag errors, but with bootstrap=False every tree sees every row. Set "
             "bootstrap=True or give a number."
         )
+    if given.get("calibrate") is not None:
+        raise ParameterError(
+            f"calibrate={given['calibrate']!r} needs out-of-bag rows, but with bootstrap=False every tree sees every "
+            "row. Set bootstrap=True, or calibrate the fitted forest on rows that it has not seen: "
+            "forest.calibrated(method, X, y, held_out=True)."
+        )
     if given.get("shrinkage") == OUT_OF_BAG:
         raise ParameterError(
             "shrinkage='oob' needs out-of-bag errors, but with bootstrap=False every tree sees every row. Set "
@@ -215,7 +222,7 @@ def _check_resampling(given: Mapping[str, Any]) -> None:
     way = given.get("resampling", "bagging")
     if way == "bagging":
         return
-    plain = {"bootstrap": True, "oob_score": False, "class_weight": None, "shrinkage": 0.0}
+    plain = {"bootstrap": True, "oob_score": False, "class_weight": None, "calibrate": None, "shrinkage": 0.0}
     for name, needed in plain.items():
         if name in given and given[name] is not needed and given[name] != needed:
             raise ParameterError(

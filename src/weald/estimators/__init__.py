@@ -5,6 +5,7 @@ prediction           the flow of every prediction
 trees                the decision trees
 forests              the forests
 kernel/              kernel forests
+calibration/         calibrated class probabilities
 embedding            rows encoded by the leaves they fall into
 base                 code common to all estimators
 tasks                prediction methods of classifiers and regressors
@@ -14,7 +15,7 @@ parameters           parameters and attributes: types, defaults, documentation
 features             the columns that trees are grown from
 growing              growing the trees of a fit
 out_of_bag           out-of-bag predictions and errors
-metrics              confusion matrix, calibration, thresholds
+metrics              confusion matrix, calibration curve, thresholds
 early_stopping       `n_estimators="auto"`
 resampling           boosting and arcing
 checkpoints          fits that can be resumed

@@ -25,6 +25,7 @@ from weald.engines.compiled import compile_forest
 from weald.engines.params import Growth
 from weald.errors import ParameterError, shown
 from weald.estimators import chunked_prediction, multi_output
+from weald.estimators.calibration.calibrator import require_uncalibrated
 from weald.estimators.features import Features, features_of
 from weald.estimators.fit import fit
 from weald.estimators.multi_output import forests_of
@@ -329,6 +330,7 @@ class TreeModel(BaseEstimator):
         True
         """
         check_is_fitted(self, "forest_")
+        require_uncalibrated(self, "compile")
         features_of(self).require_table("compile")
         return compile_forest(self.forest_, voting_of(self), dtype)
 

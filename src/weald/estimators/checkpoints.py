@@ -71,6 +71,8 @@ class Checkpoint:
     def _save(self, forest: Forest, first: int) -> None:
         part = copy.copy(self.model)
         part.forest_, part.n_estimators, part.oob_score = forest, forest.n_trees, False
+        if "calibrate" in vars(part):
+            part.__dict__["calibrate"] = None  # its few trees are not calibrated
         part.save(self.folder / f"trees-{first:06d}-{first + forest.n_trees:06d}.weald")
 
     def _find(self, codes: Codes, first: int, shrinkage: float) -> Forest | None:

@@ -66,6 +66,7 @@ LEARNED = frozenset(
         "altered_by_",
         "tree_",
         "leaf_targets_",
+        "calibrator_",
         "thinning_",
         "oob_",
         "oob_score_",
@@ -157,7 +158,7 @@ def _plan_trees(model: "TreeModel", checkpoint: Checkpoint | None) -> Plan:
     return Plan(
         n_trees=int(given["max_estimators"] if until_converged else given["n_estimators"]),
         until_converged=until_converged,
-        wants_votes=bool(given.get("oob_score", False)) or until_converged,
+        wants_votes=bool(given.get("oob_score", False)) or until_converged or given.get("calibrate") is not None,
         resampling=given.get("resampling", resampling.BAGGING),
         checkpoint=checkpoint,
     )
@@ -255,6 +256,8 @@ def train(
     if found is not None:
         found.rows_to_score = rows_outside_bags(learned, engine, codes, reading)
         keep_out_of_bag(learned, found)
+        if (method := getattr(learned, "calibrate", None)) is not None:
+            learned.__dict__["calibrator_"] = found.calibrator(method)
     if getattr(learned, "keep_targets", False):
         require_same_data(forest, codes, reading)  # after a warm start
         learned.__dict__["leaf_targets_"] = leaf_targets.collect(

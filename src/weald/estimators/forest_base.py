@@ -14,9 +14,10 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data.table import TrainingArguments
-from weald.data.types import ColumnLike, IntArray, Label, TableLike
+from weald.data.types import ColumnLike, FloatArray, IntArray, Label, TableLike
 from weald.errors import DataError
 from weald.estimators.base import TreeModel
+from weald.estimators.calibration.calibrator import require_uncalibrated
 from weald.estimators.callbacks import CALLBACKS, CallbackSupportMixin, fit_with_callbacks
 from weald.estimators.checkpoints import Checkpoint
 from weald.estimators.error_surface import rows_outside_bags
@@ -388,6 +389,55 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         """
         return mark_paths(self, X), forests_of(self)[0].tree_start.copy()
 
+    def predict_standard_error(
+        self,
+        X: TableLike,
+        X_train: TableLike,
+        y_train: ColumnLike,
+        sample_weight: ColumnLike = None,
+        *,
+        groups: ColumnLike = None,
+        stratify: ColumnLike = None,
+        method: str = "infinitesimal-jackknife",
+    ) -> FloatArray:
+        """Estimate the standard errors of predictions (Wager, Hastie, Efron 2014), given the training data again.
+
+        How much the prediction would vary with another training table of the same size: an error of the mean, or of the
+        probability, not the spread of the target. The estimates are corrected for the noise of a finite number of
+        trees, and still need many: about one tree for each training row.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+            Rows to predict.
+        X_train, y_train, sample_weight, groups, stratify
+            The table that the trees were grown from, rows in any order. The bags are drawn again.
+        method : {"infinitesimal-jackknife", "jackknife"}, default="infinitesimal-jackknife"
+            "infinitesimal-jackknife" compares predictions with how often rows were drawn; it needs fewer trees.
+            "jackknife" (after bootstrap) compares them with those of the trees that have not seen a row; rows with
+            weights are refused.
+
+        Returns
+        -------
+        array of shape (n_rows,), or for classifiers (n_rows, n_classes)
+            NaN where the estimated variance is negative: there are too few trees, as a warning says.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weald import RandomForestRegressor
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(100, 2))
+        >>> y = X[:, 0] + rng.normal(size=100)
+        >>> forest = RandomForestRegressor(1000, min_samples_leaf=5, random_state=0).fit(X, y)
+        >>> forest.predict_standard_error([[0.0, 0.0], [2.5, 0.0]], X, y).round(2)
+        array([0.14, 0.25])
+        """
+        from weald.uncertainty import standard_error
+
+        data = TrainingArguments(X_train, y_train, sample_weight, groups, stratify)
+        return standard_error.predict_standard_error(self, X, data, method)
+
     # ------------------------------------------------------------------------------------------------------ look
 
     def get_depth(self) -> IntArray:
@@ -519,6 +569,7 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         from weald.inspection.row_explanation import explain_one_row
 
         check_is_fitted(self)
+        require_uncalibrated(self, "explain_row")
         data = TrainingArguments(X, y, sample_weight, groups, stratify)
         return explain_one_row(self, x, data, label=label, move=move, feature_names=feature_names)
 

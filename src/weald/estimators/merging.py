@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from weald.errors import DataError, ParameterError, warn
+from weald.estimators.calibration.calibrator import require_uncalibrated
 from weald.estimators.multi_output import forests_of
 from weald.estimators.stopping_rules import note_mixed
 from weald.forest.forest import Forest
@@ -72,6 +73,8 @@ def merge(models: Iterable[AnyForest]) -> AnyForest:
         raise ParameterError("merge was called without forests. Give at least one.")
     for model in given:
         check_is_fitted(model)
+    for model in given:
+        require_uncalibrated(model, "merge")
     for model in given[1:]:
         _require_same_schema(given[0], model)
     _warn_of_duplicates(given)
@@ -87,6 +90,7 @@ def merge(models: Iterable[AnyForest]) -> AnyForest:
 
 def take_trees(model: AnyForest, trees: Sequence[int]) -> AnyForest:
     """Make a model of some of the trees, in the order given."""
+    require_uncalibrated(model, "A slice")
     forests = forests_of(model)
     if not trees:
         raise IndexError(f"The slice selects no trees. The forest has trees 0 to {forests[0].n_trees - 1}.")

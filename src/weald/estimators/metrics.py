@@ -6,6 +6,7 @@
     call_scorer            call one of scikit-learn's scorers
     margins                probability of the true class minus the largest other one
     confusion              confusion matrix
+    event                  probabilities of a class, and which rows are of it
     calibrate              calibration curve and Brier score
     choose_threshold       the best probability threshold of a class
     mean_squared_error     on a scale at which squares neither overflow nor underflow
@@ -218,6 +219,14 @@ class Calibration:
 
     def __repr__(self) -> str:
         return short_repr(self)
+
+
+def event(shares: FloatArray, truth: IntArray, k: int | None) -> tuple[FloatArray, BoolArray]:
+    """Return the probabilities of class k, and which rows are of it; k None: the predicted class of each row."""
+    if k is not None:
+        return shares[:, k], truth == k
+    winners = shares.argmax(axis=1)
+    return shares[np.arange(len(shares)), winners], winners == truth
 
 
 def calibrate(said: FloatArray, happened: BoolArray, weight: FloatArray, n_bins: int) -> Calibration:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weald.data.arguments import Fraction, is_whole
+from weald.data.arguments import Fraction, OneOf, WholeNumber, check_argument, is_whole
 from weald.data.short_repr import short_repr
 from weald.data.table import Reading, up_to_one
 from weald.data.types import Array, BoolArray, FloatArray, IntArray
@@ -26,6 +26,7 @@ from weald.engines.interface import Codes, Engine, OutOfBagVotes
 from weald.engines.params import Growth
 from weald.errors import DataError, ParameterError, warn
 from weald.estimators import metrics
+from weald.estimators.calibration.calibrator import METHODS, Calibrator, calibrate_by_folds
 from weald.estimators.metrics import Calibration, Metric, Threshold
 from weald.estimators.resampling import BAGGING
 from weald.forest import votes
@@ -226,31 +227,49 @@ class OutOfBag:
         truth, weight = self._seen()
         return metrics.spread_of_squares(truth, self._averages[self.mask], weight)
 
-    def error_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Confidence interval of the error on new rows, from the number of rows it was computed on.
+    def error_interval(self, level: float = 0.95, *, method: str = "independent") -> tuple[float, float]:
+        """Confidence interval of the error on new rows.
 
         For classification this is Wilson's interval of a fraction; for regression the mean of the squared errors plus
-        and minus their standard error times the normal quantile. Rows are treated as independent, though they share
-        trees. Whole weights count as copies, other weights by Kish's effective number of rows.
+        and minus their standard error times the normal quantile.
 
         Parameters
         ----------
         level : float, default=0.95
             Confidence level: how often such intervals contain the true error.
+        method : {"independent", "delta"}, default="independent"
+            "independent" treats the errors of rows as independent, though they share trees. Whole weights count as
+            copies, other weights by Kish's effective number of rows. Such intervals are often too narrow. "delta" also
+            counts how each row affects the trees that predict the others (the delta method after the bootstrap; the
+            misclassification rate is smoothed); it is never narrower. It needs the training data in memory, one pass
+            over the trees, and many trees: at least as many as rows is best.
 
         Returns
         -------
         low, high : float
         """
+        check_argument("method", method, (OneOf(("independent", "delta")),))
         if not Fraction(one=False).is_satisfied_by(level):
             raise ParameterError(f"level={level!r} is not allowed. Give {Fraction(one=False).describe()[0]}.")
         z = NormalDist().inv_cdf(0.5 + level / 2)
+        n_rows = self._n_effective if method == "independent" else self._n_independent()
         if self.classes is not None:
-            return metrics.wilson(self.error, self._n_effective, z)
+            return metrics.wilson(self.error, n_rows, z)
         if math.isinf(self.error):  # squares of huge numbers overflow float64
             return 0.0, math.inf
-        half = z * self._error_spread / math.sqrt(self._n_effective) if self._n_effective else math.nan
+        half = z * self._error_spread / math.sqrt(n_rows) if n_rows else math.nan
         return max(0.0, self.error - half), self.error + half
+
+    def _n_independent(self) -> float:
+        """Number of independent rows that would give an error of this variance; not more than there are."""
+        from weald.uncertainty.error_interval import delta_variance
+
+        of_one = self.error * (1 - self.error) if self.classes is not None else self._error_spread**2
+        rows = self._rows_in_memory("error_interval(method='delta')")
+        if not of_one or not math.isfinite(of_one):
+            return self._n_effective
+        variance = delta_variance(self, rows)
+        return min(self._n_effective, of_one / variance) if variance > 0 else self._n_effective
 
     def score(self, metric: "Metric | str | None" = None, *, of: str = "predictions") -> float:
         """Score the out-of-bag predictions by any metric or loss.
@@ -305,7 +324,7 @@ class OutOfBag:
         truth, weight = self._seen()
         return metrics.confusion(truth, self._winners()[self.mask], len(classes), weight, normalize)
 
-    def calibration(self, label: object = None, *, n_bins: int = 10) -> Calibration:
+    def calibration(self, label: object = None, *, n_bins: int = 10, method: str | None = None) -> Calibration:
         """Calibration curve: compare predicted probabilities with observed frequencies.
 
         Parameters
@@ -314,19 +333,79 @@ class OutOfBag:
             The class to check. None: with two classes the second; with more, the predicted class of each row.
         n_bins : int, default=10
             Number of equal bins of the probabilities from 0 to 1.
+        method : {"isotonic", "sigmoid", "beta", "venn-abers"} or None, default=None
+            Check the probabilities after this calibration, of `calibrated_probabilities`. None: those of the trees.
 
         Returns
         -------
         Calibration
-            `said` (mean probability), `found` (observed frequency) and `weight` of each bin that has rows, and `brier`,
+            `predicted` (mean probability), `observed` (frequency) and `weight` of each bin that has rows, and `brier`,
             the mean squared difference.
         """
         if not is_whole(n_bins) or n_bins < 1:
             raise ParameterError(f"n_bins={n_bins!r} is not allowed. Give a whole number from 1.")
-        said, happened = self._event(label)
+        shares = None if method is None else self.calibrated_probabilities(method)
+        said, happened = self._event(label, shares)
         return metrics.calibrate(said, happened, self._seen()[1], int(n_bins))
 
-    def threshold(self, label: object = None, *, by: str = "f1", costs: tuple[float, float] = (1.0, 1.0)) -> Threshold:
+    def calibrator(self, method: str) -> Calibrator:
+        """Fit a calibration to the out-of-bag probabilities: what `calibrate=method` of a forest does.
+
+        Parameters
+        ----------
+        method : {"isotonic", "sigmoid", "beta", "venn-abers"}
+            Kind of the calibration.
+
+        Returns
+        -------
+        weald.estimators.calibration.calibrator.Calibrator
+            A function of class probabilities (rows x classes).
+        """
+        self._require_classes("calibration")
+        check_argument("method", method, (OneOf(tuple(METHODS)),))
+        if not self.mask.any():
+            raise DataError("No row is out of bag, so there is nothing to calibrate on. Grow more trees.")
+        return Calibrator.fit(method, self.probabilities[self.mask], *self._seen())
+
+    def calibrated_probabilities(self, method: str, *, n_folds: int = 5) -> FloatArray:
+        """Calibrate the out-of-bag probabilities, each fold of the rows by the others.
+
+        So the calibration of a row does not depend on its own class. Compare the result with `probabilities` to see
+        what `calibrate=method` changes on new rows.
+
+        Parameters
+        ----------
+        method : {"isotonic", "sigmoid", "beta", "venn-abers"}
+            Kind of the calibration.
+        n_folds : int, default=5
+            Number of folds. Rows are dealt to the folds in the order of their probabilities. So metrics of the result
+            do not depend on the order of rows; only rows of the same probabilities and class may change places.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            NaN for rows in every bag.
+        """
+        self._require_classes("calibration")
+        check_argument("method", method, (OneOf(tuple(METHODS)),))
+        check_argument("n_folds", n_folds, (WholeNumber(2),))
+        truth, weight = self._seen()
+        found = np.full(self._averages.shape, np.nan)
+        if len(truth) < n_folds:
+            raise DataError(
+                f"{len(truth)} rows are out of bag, fewer than n_folds={n_folds}. Give fewer folds, or grow more trees."
+            )
+        found[self.mask] = calibrate_by_folds(method, self.probabilities[self.mask], (truth, weight), int(n_folds))
+        return found
+
+    def threshold(
+        self,
+        label: object = None,
+        *,
+        by: str = "f1",
+        costs: tuple[float, float] = (1.0, 1.0),
+        method: str | None = None,
+    ) -> Threshold:
         """Choose the probability threshold from which a row is predicted as a class.
 
         Parameters
@@ -337,6 +416,9 @@ class OutOfBag:
             What to optimize: the F1 score; sensitivity + specificity - 1; the accuracy; or the mean cost.
         costs : (float, float), default=(1.0, 1.0)
             With `by="cost"`: the cost of a false positive and of a false negative.
+        method : {"isotonic", "sigmoid", "beta", "venn-abers"} or None, default=None
+            Choose a threshold for probabilities after this calibration, of `calibrated_probabilities`: give it for a
+            forest with `calibrate=method`. None: for those of the trees.
 
         Returns
         -------
@@ -349,7 +431,8 @@ class OutOfBag:
             raise ParameterError(
                 f"There are more than two classes. Give the label to predict: one of {self._labels()}."
             )
-        said, happened = self._event(label)
+        shares = None if method is None else self.calibrated_probabilities(method)
+        said, happened = self._event(label, shares)
         return metrics.choose_threshold(said, happened, self._seen()[1], by, costs)
 
     def surface(
@@ -394,13 +477,17 @@ class OutOfBag:
         >>> surface.errors.shape, bool(surface.errors[-1, -1] == forest.oob_error_)
         ((7, 50), True)
         """
+        return self._rows_in_memory("surface(...)").surface(parameters, values, scoring, verbose)
+
+    def _rows_in_memory(self, call: str) -> "RowsToScore":
+        """Return the model with its training data, which must be in memory and as it was."""
         if self.rows_to_score is None:
             raise DataError(
-                "A surface needs the training table in memory: a saved or copied forest keeps no training data, and "
-                "rows on a cluster stay there. Give the table again: forest.out_of_bag(X, y).surface(...)."
+                f"{call} needs the training table in memory: a saved or copied forest keeps no training data, and "
+                f"rows on a cluster stay there. Give the table again: forest.out_of_bag(X, y).{call}."
             )
         self.rows_to_score.require_unchanged()
-        return self.rows_to_score.surface(parameters, values, scoring, verbose)
+        return self.rows_to_score
 
     # ------------------------------------------------------------------------------------------------------- bags
 
@@ -443,17 +530,14 @@ class OutOfBag:
     def _labels(self) -> list[object]:
         return list(self._require_classes("labels").tolist())
 
-    def _event(self, label: object) -> tuple[FloatArray, BoolArray]:
+    def _event(self, label: object, calibrated: FloatArray | None = None) -> tuple[FloatArray, BoolArray]:
         """Probabilities of a class, and which rows are of it; no label: the second of two, or the predicted one."""
         labels = self._labels()
         if label is not None and label not in labels:
             raise ParameterError(f"label={label!r} is not a class of this forest. Its classes are {labels}.")
-        truth, shares = self._seen()[0], self.probabilities[self.mask]
-        if label is None and len(labels) != 2:
-            winners = shares.argmax(axis=1)
-            return shares[np.arange(len(shares)), winners], winners == truth
-        k = 1 if label is None else labels.index(label)
-        return shares[:, k], truth == k
+        shares = self.probabilities if calibrated is None else calibrated
+        second = 1 if len(labels) == 2 else None
+        return metrics.event(shares[self.mask], self._seen()[0], second if label is None else labels.index(label))
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out the training data when pickling: targets, weights, and the source of the bags."""

@@ -323,6 +323,16 @@ class BagClassifierParams(TypedDict, total=False):
             "What a tree predicts for a row: the class probabilities of its leaf, or one vote for the majority class.",
         ),
     ]
+    calibrate: Annotated[
+        str | None,
+        Doc(
+            '{"isotonic", "sigmoid", "beta", "venn-abers"} or None',
+            None,
+            "How to calibrate the class probabilities, from the out-of-bag predictions: no second fit, no rows set "
+            "aside. `predict`, `predict_proba` and `predict_log_proba` then return calibrated results; out-of-bag "
+            "results are those of the trees, before the calibration.",
+        ),
+    ]
     resampling: Annotated[
         str,
         Doc(
@@ -430,6 +440,12 @@ ATTRIBUTES = (
         "weald.forest.leaf_targets.LeafTargets",
         "The training targets of each leaf, if `keep_targets` is set or after `attach_targets`.",
         Task.REGRESSION,
+    ),
+    Attribute(
+        "calibrator_",
+        "weald.estimators.calibration.calibrator.Calibrator",
+        "The calibration of the class probabilities, if `calibrate` is set or after `calibrated`.",
+        Task.CLASSIFICATION,
     ),
     Attribute(
         "oob_decision_function_",

@@ -4,6 +4,7 @@ read_rows       any X            ->  rows
 read_row        one row, in any form  ->  a matrix of one row
 sum_votes       rows             ->  sums over trees
 predict_into    rows             ->  averages over trees, in an array given by the user or a new one
+predict_calibrated    rows       ->  calibrated class probabilities
 predict_collection    a Dask collection  ->  a Dask collection of predictions
 find_leaves     any X            ->  the leaf of each row in each tree
 mark_paths      any X            ->  the nodes on the path of each row
@@ -23,6 +24,7 @@ from weald.engines.choose import open_engine
 from weald.engines.threads import count_threads
 from weald.errors import DataError, DataTypeError, shown
 from weald.estimators import chunked_prediction
+from weald.estimators.calibration.calibrator import calibrator_of
 from weald.estimators.features import RowBlocks, Rows, features_of
 from weald.estimators.multi_output import forests_of
 from weald.forest.forest import Forest
@@ -99,6 +101,20 @@ def predict_into(model: "TreeModel", rows: Rows, out: object, dtype: object, *wi
         part = room[begin : begin + block.shape[0]]
         engine.predict(forest, block, voting, part, _count_threads(model, forest, block), None)
         begin += block.shape[0]
+    return room
+
+
+def predict_calibrated(model: "TreeModel", rows: Rows, out: object = None, dtype: object = None) -> Array:
+    """Predict calibrated class probabilities, in the given array or a new one."""
+    calibrator = calibrator_of(model)
+    assert calibrator is not None  # noqa: S101  (for the type checker: the caller has asked)
+    n_rows = len(rows) if isinstance(rows, RowBlocks) else int(rows.shape[0])
+    n_classes = model.forest_.n_classes
+    room = None if out is None and dtype is None else chunked_prediction.room_for(out, (n_rows, n_classes), dtype)
+    found = calibrator(predict_into(model, rows, None, None, n_classes))
+    if room is None:
+        return found
+    room[...] = found
     return room
 
 

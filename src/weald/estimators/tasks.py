@@ -21,9 +21,17 @@ from weald.data.types import Array, ColumnLike, FloatArray, TableLike
 from weald.engines.draws import draw_classes
 from weald.estimators import metrics, multi_output
 from weald.estimators.base import TreeModel
+from weald.estimators.calibration.calibrated import calibrated
+from weald.estimators.calibration.calibrator import Calibrator, calibrator_of
 from weald.estimators.features import Rows
 from weald.estimators.multi_output import is_multi_output
-from weald.estimators.prediction import predict_collection, predict_into, read_rows, sum_votes
+from weald.estimators.prediction import (
+    predict_calibrated,
+    predict_collection,
+    predict_into,
+    read_rows,
+    sum_votes,
+)
 from weald.forest import votes
 from weald.forest.leaf_targets import LeafTargets
 
@@ -36,6 +44,8 @@ class TreeClassifier(ClassifierMixin, TreeModel):
 
     task = Task.CLASSIFICATION
 
+    calibrator_: Calibrator
+
     def predict_votes(self, X: TableLike) -> FloatArray:
         """Sum the predictions of the trees, in tree order.
 
@@ -46,7 +56,8 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         Returns
         -------
         array of shape (n_rows, n_classes)
-            Sums over trees: of class probabilities, or with `voting="hard"` the number of trees for each class.
+            Sums over trees: of class probabilities, or with `voting="hard"` the number of trees for each class. They
+            are not calibrated.
             With several targets, a list of such arrays.
         """
         rows = read_rows(self, X)
@@ -60,7 +71,7 @@ class TreeClassifier(ClassifierMixin, TreeModel):
     def predict_proba(
         self, X: TableLike, *, out: Array | None = None, dtype: DTypeLike | None = None, check_input: bool = True
     ) -> FloatArray:
-        """Predict class probabilities: the mean over the trees.
+        """Predict class probabilities: the mean over the trees, calibrated if the model is.
 
         Parameters
         ----------
@@ -83,6 +94,9 @@ class TreeClassifier(ClassifierMixin, TreeModel):
             _require_no_room(self, out, dtype)
             sums = self._sum_votes_of_targets(read_rows(self, X))
             return [of_target / self.forests_[0].vote_total for of_target in sums]  # type: ignore[return-value]
+        if calibrator_of(self) is not None:
+            rows = read_rows(self, X)
+            return predict_calibrated(self, rows, out, dtype)
         return predict_into(self, read_rows(self, X), out, dtype, self.n_classes_)
 
     def predict_log_proba(self, X: TableLike) -> FloatArray:
@@ -109,9 +123,9 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         ----------
         X : array or data frame of shape (n_rows, n_features)
         rule : {"majority", "sample"}, default="majority"
-            "majority" predicts the class with the most votes; ties go to the first in `classes_`. "sample" draws a
-            class by the probabilities of `predict_proba`. It has more errors: on the training rows of a tree its
-            expected error is the Gini impurity of the leaves.
+            "majority" predicts the class with the most votes, or with the highest calibrated probability; ties go to
+            the first in `classes_`. "sample" draws a class by the probabilities of `predict_proba`. It has more errors:
+            on the training rows of a tree its expected error is the Gini impurity of the leaves.
         repeat : int, default=0
             Number of the draw of "sample". It is drawn from the seed of the model and the position of the row in X, so
             the same `repeat` gives the same classes.
@@ -142,10 +156,52 @@ class TreeClassifier(ClassifierMixin, TreeModel):
             return multi_output.winners(self._sum_votes_of_targets(read_rows(self, X)), self.classes_)
         rows = read_rows(self, X)
         self.forest_.require_votes()
-        sums = sum_votes(self, self.forest_, rows)
+        calibrated = calibrator_of(self) is not None
+        sums = predict_calibrated(self, rows) if calibrated else sum_votes(self, self.forest_, rows)
         winners = sums.argmax(axis=1) if rule == "majority" else draw_classes(sums, self.seed_, repeat)
         labels: Array = self.classes_[winners]
         return labels
+
+    def calibrated(
+        self,
+        method: str | None,
+        X: TableLike = None,
+        y: ColumnLike = None,
+        sample_weight: ColumnLike = None,
+        *,
+        groups: ColumnLike = None,
+        stratify: ColumnLike = None,
+        held_out: bool = False,
+    ) -> Self:
+        """Copy this model with calibrated probabilities, given the training data again, or rows it has not seen.
+
+        Parameters
+        ----------
+        method : {"isotonic", "sigmoid", "beta", "venn-abers"} or None
+            As the parameter `calibrate` of forests. None: a copy that is not calibrated; it needs no rows.
+        X, y, sample_weight, groups, stratify
+            The table that the trees were grown from, rows in any order: the calibration is that of a fit with
+            `calibrate=method`. Other data is refused. With `held_out=True`, rows that no tree has seen.
+        held_out : bool, default=False
+            Whether these are rows that no tree has seen: then all trees predict them. The training data is refused.
+
+        Returns
+        -------
+        model of the same class
+            With the same trees; this one stays as it is.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from weald import RandomForestClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> forest = RandomForestClassifier(100, random_state=0).fit(X, y)
+        >>> forest.predict_proba(X[68:69]).round(3)
+        array([[0.34, 0.66]])
+        >>> forest.calibrated("sigmoid", X, y).predict_proba(X[68:69]).round(3)
+        array([[0.19, 0.81]])
+        """
+        return calibrated(self, method, TrainingArguments(X, y, sample_weight, groups, stratify), held_out=held_out)
 
     def score(self, X: TableLike, y: ColumnLike, sample_weight: ColumnLike = None) -> float:
         """Accuracy: the fraction of rows predicted correctly, with several targets in all of them.

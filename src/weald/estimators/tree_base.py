@@ -21,6 +21,7 @@ from weald.data.types import Array, ColumnLike, FloatArray, IntArray, TableLike
 from weald.engines.choose import open_engine
 from weald.errors import DataError
 from weald.estimators.base import TreeModel
+from weald.estimators.calibration.calibrator import require_uncalibrated
 from weald.estimators.choose_alpha import AlphaChoice, choose, evaluate_by_folds, evaluate_on_holdout
 from weald.estimators.multi_output import each_target, forests_of, is_multi_output
 from weald.estimators.prediction import find_leaves, mark_paths, read_row
@@ -570,6 +571,7 @@ class SingleTree(TreeModel):
         3
         """
         check_is_fitted(self)
+        require_uncalibrated(self, "prune")
         check_argument("alpha", alpha, (RealNumber(0), OneOf(METHODS)))
         if isinstance(alpha, str):
             alpha = self.choose_alpha(

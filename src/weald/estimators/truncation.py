@@ -18,6 +18,7 @@ from weald.data.arguments import RealNumber, WholeNumber, check_argument, is_who
 from weald.engines import params
 from weald.errors import ParameterError, shown
 from weald.estimators import multi_output
+from weald.estimators.calibration.calibrator import require_uncalibrated
 from weald.estimators.features import Features
 from weald.estimators.merging import drop_out_of_bag, take_trees
 from weald.estimators.multi_output import forests_of, is_multi_output
@@ -40,6 +41,7 @@ def truncate(model: Model, given: Mapping[str, Any], n_rows: int | None = None) 
     Fractions are of `n_rows`; None: of as many rows as the model remembers.
     """
     check_is_fitted(model)
+    require_uncalibrated(model, "truncate")
     wanted = {name: value for name, value in given.items() if value is not None}
     limits = limits_for(model, wanted, n_rows)
     n_estimators = wanted.pop("n_estimators", None)

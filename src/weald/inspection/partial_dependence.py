@@ -28,6 +28,7 @@ from weald.engines.table_source import TableSource
 from weald.engines.threads import count_threads
 from weald.errors import DataTypeError, ParameterError, shown
 from weald.estimators.base import TreeModel
+from weald.estimators.calibration.calibrator import require_uncalibrated
 from weald.estimators.features import RowBlocks, features_of
 from weald.estimators.multi_output import forests_of, is_multi_output, listed
 from weald.estimators.prediction import read_rows, voting_of
@@ -199,6 +200,7 @@ def read_table(model: TreeModel, X: TableLike, sample_weight: ColumnLike, caller
     if not isinstance(model, TreeModel):
         raise DataTypeError(f"{caller} got {shown(model)} as its model. Give a fitted tree or forest of weald.")
     check_is_fitted(model)
+    require_uncalibrated(model, caller)
     if isinstance(X, TableSource):
         raise DataTypeError(
             f"X is a {type(X).__name__}, which has codes instead of values. {caller} needs rows in memory: give an "

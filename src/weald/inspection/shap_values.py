@@ -31,6 +31,7 @@ from weald.engines.choose import open_engine
 from weald.engines.interface import ShapTask, Watch
 from weald.engines.threads import count_threads
 from weald.errors import DataError, DataTypeError, ParameterError
+from weald.estimators.calibration.calibrator import require_uncalibrated
 from weald.estimators.chunked_prediction import RowProgress
 from weald.estimators.features import Features
 from weald.estimators.multi_output import each_target, forests_of, is_multi_output
@@ -208,6 +209,7 @@ def _spread(X: Matrix, kept: BoolArray) -> Matrix:
 def _refuse(model: "TreeModel", X: TableLike) -> None:
     """Refuse what cannot be explained."""
     check_is_fitted(model)
+    require_uncalibrated(model, "Explaining predictions")
     refuse_kernels(model)
     if is_dask_collection(X):
         raise DataTypeError(

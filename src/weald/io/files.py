@@ -29,13 +29,14 @@ from weald.data.task import Task
 from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.engines.params import Growth
 from weald.errors import FormatError, ParameterError
+from weald.estimators.calibration.calibrator import calibrator_of
 from weald.estimators.fit import check
 from weald.estimators.out_of_bag import Curve, OutOfBag
 from weald.estimators.tree_base import SingleTree
 from weald.forest.compaction import Thinning
 from weald.forest.forest import CATEGORICAL, CONTRACT_VERSION, Bags, Forest, Origin
 from weald.forest.leaf_targets import LeafTargets
-from weald.io import container, kernel_parts, leaf_targets, multi_output, plain_arrays, words
+from weald.io import calibration, container, kernel_parts, leaf_targets, multi_output, plain_arrays, words
 from weald.io import tree_hashes as hashing
 from weald.io.atomic import PathLike, write_file
 from weald.io.compression import unzip, zip_arrays
@@ -81,6 +82,7 @@ APART = (
     "schema_",
     "tree_",
     "leaf_targets_",
+    "calibrator_",
     "oob_",
     "oob_decision_function_",
     "oob_prediction_",
@@ -138,7 +140,12 @@ def write(
     targets: LeafTargets | None = vars(model).get("leaf_targets_")
     if targets is not None and targets.forest is not vars(model).get("forest_"):
         targets = None  # they belong to other trees
-    pieces = _write(words.ESTIMATOR, notes, forests, writer, way, tree_hashes=tree_hashes, targets=targets)
+    calibrator = calibrator_of(model)
+    parts = None if calibrator is None else calibration.pack(calibrator)
+    if parts is not None:
+        notes[words.CALIBRATION] = parts[0]
+    own = {} if parts is None else parts[1]
+    pieces = _write(words.ESTIMATOR, notes, forests, writer, way, tree_hashes=tree_hashes, targets=targets, more=own)
     _check_notes(notes, forests, writer)
     return pieces
 
@@ -176,6 +183,7 @@ def _write(
     *,
     tree_hashes: bool = False,
     targets: LeafTargets | None = None,
+    more: Arrays | None = None,
 ) -> list[Buffer]:
     packed = [plain_arrays.pack(forest) if way == words.MAPPABLE else pack(forest) for forest in forests]
     heads = [{"head": writer.write(p[0]), "fingerprint": f.fingerprint()} for p, f in zip(packed, forests, strict=True)]
@@ -192,6 +200,9 @@ def _write(
     if targets is not None:
         arrays |= leaf_targets.pack(targets, mappable=way == words.MAPPABLE)
         needed.append(words.LEAF_TARGETS)
+    if words.CALIBRATION in notes:
+        arrays |= more or {}
+        needed.append(words.CALIBRATION)
     if tree_hashes:
         note, hashes = hashing.write(forests)
         notes[OPTIONAL] = {**notes.get(OPTIONAL, {}), hashing.NOTE: note}
@@ -331,12 +342,14 @@ def read(buffer: Buffer, *, mapped: bool = False, max_bytes: int | None = None) 
     """Read an estimator from the bytes of a file."""
     contents, notes = _open(buffer, words.ESTIMATOR, check_data=not mapped)
     known = {"estimator", "parameters", "learnt", "growth", "schema", "oob", *COMMON}
-    require(notes.keys() - {"others", words.SHRINKAGE, OPTIONAL} == known, "It has missing or unknown notes.")
+    optional = {"others", OPTIONAL, words.CALIBRATION, words.SHRINKAGE}
+    require(notes.keys() - optional == known, "It has missing or unknown notes.")
     opened = _Opened(contents, notes, max_bytes)
     model = _read_model(notes, opened.reader, opened.heads)
     _put_forests(model, opened.forests(mapped=mapped), is_checked=not mapped)
     _read_oob(model, opened.reader, notes["oob"])
     opened.put_leaf_targets(model, mapped=mapped)
+    opened.put_calibration(model)
     _read_training(model, notes.get(OPTIONAL, {}).get(TRAINING, {}))
     require(not opened.reader.arrays, "The file has unknown arrays.")
     return model
@@ -434,6 +447,14 @@ class _Opened:
             )
             require(self.heads[0].task is Task.REGRESSION, "Only regression has leaf targets.")
             self._targets, self._arrays = leaf_targets.take(self._arrays, mappable=self._is_plain)
+        self._calibration: tuple[Json, Arrays] | None = None
+        says_so = words.CALIBRATION in needed
+        require((words.CALIBRATION in notes) == says_so, f"{words.REQUIRES} and the notes disagree on a calibration.")
+        if says_so:
+            of_classes = len(self.heads) == 1 and self.heads[0].task is Task.CLASSIFICATION
+            require(of_classes, "Only a classifier of one target can have a calibration.")
+            own, self._arrays = calibration.take(self._arrays)
+            self._calibration = notes[words.CALIBRATION], own
         self._shrinkage = _read_shrinkage(notes, self.heads)
         self._hashes = notes.get(OPTIONAL, {}).get(hashing.NOTE)
 
@@ -478,6 +499,12 @@ class _Opened:
         if self._targets:
             found = leaf_targets.unpack(self._targets, model.forest_, mappable=self._is_plain, mapped=mapped)
             model.__dict__["leaf_targets_"] = found
+
+    def put_calibration(self, model: "TreeModel") -> None:
+        """Give an estimator its calibration, if the file has one. It is checked even if the file is mapped."""
+        if self._calibration is not None:
+            note, arrays = self._calibration
+            model.__dict__["calibrator_"] = calibration.unpack(note, arrays, self.heads[0].n_classes)
 
     def _first(self) -> Arrays:
         """Return the arrays of the first target. Those of other targets have a number in front, which must be known."""

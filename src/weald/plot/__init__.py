@@ -13,6 +13,7 @@
     BeeswarmDisplay     SHAP values of many rows
     WaterfallDisplay    SHAP values of one row
     ConfusionDisplay    confusion matrix
+    CalibrationDisplay  reliability diagram: observed frequencies against predicted probabilities
     ProximityDisplay    a map of rows by proximity
 
 `Display.from_estimator(...)` computes and draws, `from_explanation(...)` draws the result of `weald.explain`, and
@@ -27,6 +28,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 from weald.plot.boundary import BoundaryDisplay
+from weald.plot.calibration import CalibrationDisplay
 from weald.plot.confusion import ConfusionDisplay
 from weald.plot.curves import ImpurityDisplay
 from weald.plot.dependence import DependenceDisplay
@@ -43,6 +45,7 @@ from weald.plot.waterfall import WaterfallDisplay
 __all__ = [
     "BeeswarmDisplay",
     "BoundaryDisplay",
+    "CalibrationDisplay",
     "ConfusionDisplay",
     "DependenceDisplay",
     "ImportanceDisplay",

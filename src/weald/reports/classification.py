@@ -251,15 +251,8 @@ def _calibration(predictions: Predictions, labels: list[str], k: int | None = No
     k is the class; None: of two the second, else the predicted class of each row.
     """
     k = 1 if k is None and predictions.predicted.shape[1] == 2 else k
-    if k is not None:
-        predicted, happened, of = predictions.predicted[:, k], predictions.truth == k, f"class {shorten(labels[k], 24)}"
-    else:
-        predicted, happened, of = (
-            predictions.predicted.max(axis=1),
-            predictions.winners == predictions.truth,
-            "the class that wins",
-        )
-    found = metrics.calibrate(predicted, happened, predictions.weight, 10)
+    of = "the class that wins" if k is None else f"class {shorten(labels[k], 24)}"
+    found = metrics.calibrate(*metrics.event(predictions.predicted, predictions.truth, k), predictions.weight, 10)
     scale = predictions.n_effective / predictions.weight.sum()
     ends = [metrics.wilson(float(f), float(w * scale), 1.96) for f, w in zip(found.observed, found.weight, strict=True)]
     band = (np.array([low for low, _ in ends]), np.array([high for _, high in ends]))

@@ -187,7 +187,7 @@ def separate(tables: Tables, features: Sequence[int]) -> Score | None:
             found = forest.out_of_bag(X, is_test)
         except WealdError:  # no rows, or nothing to split by
             return None
-    predictions = out_of_bag(found) if isinstance(found, OutOfBag) else None
+    predictions = out_of_bag(found, forest) if isinstance(found, OutOfBag) else None
     if predictions is None:
         return None
     return next((score for score in judge(predictions) if score.name == "ROC AUC"), None)

@@ -12,6 +12,7 @@ import numpy as np
 from weald.data.types import Array, ColumnLike, FloatArray, IntArray, TableLike
 from weald.errors import DataError
 from weald.estimators.base import TreeModel
+from weald.estimators.calibration.calibrator import calibrator_of
 from weald.estimators.out_of_bag import OutOfBag
 
 
@@ -40,15 +41,21 @@ class Predictions:
         return winners
 
 
-def out_of_bag(found: OutOfBag | None) -> Predictions | None:
-    """Return the out-of-bag predictions; None without the training data."""
+def out_of_bag(found: OutOfBag | None, model: TreeModel) -> Predictions | None:
+    """Return the out-of-bag predictions; None without the training data.
+
+    Those of a calibrated model are calibrated by other rows.
+    """
     if found is None:
         return None
     truth, weight = found._truth, found._weight  # noqa: SLF001  (a pickle leaves them out)
     if truth is None or weight is None or not found.mask.any():
         return None
     seen = found.mask & (weight > 0)
+    calibrator = calibrator_of(model)
     predicted = found.predictions if found.classes is None else found.probabilities
+    if calibrator is not None:
+        predicted = found.calibrated_probabilities(calibrator.method)
     return Predictions(
         source="out of bag",
         truth=truth[seen],

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from weald.estimators.base import TreeModel
+from weald.estimators.calibration.calibrator import calibrator_of
 from weald.forest.describe.markup import Markup, join, tag
 from weald.reports import classification, regression
 from weald.reports.metrics import TINY, Score, by_chance, judge, probability_of_truth
@@ -16,6 +17,13 @@ def section(model: TreeModel, sources: list[Predictions]) -> Section:
     """Evaluate the forest on each kind of rows."""
     lead = "Computed only from rows that the trees have not seen."
     parts = [_metrics(sources), *(_impossible(predictions) for predictions in sources)]
+    if (calibrator := calibrator_of(model)) is not None:
+        parts.append(
+            note(
+                f"Probabilities are calibrated ({calibrator.method}). Those of out-of-bag rows are calibrated by other "
+                "rows, so that metrics and curves show what to expect of new rows."
+            )
+        )
     for predictions in sources:
         parts.append(subhead(f"{predictions.source.capitalize()}: {len(predictions.truth):,} rows"))
         if predictions.n_unknown:

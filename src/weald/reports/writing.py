@@ -20,6 +20,7 @@ from weald.data.table import Matrix, TrainingArguments
 from weald.data.types import Array, ColumnLike, TableLike
 from weald.errors import DataError, ParameterError
 from weald.estimators.base import TreeModel
+from weald.estimators.calibration.calibrator import uncalibrated
 from weald.estimators.features import features_of
 from weald.estimators.multi_output import is_multi_output
 from weald.estimators.out_of_bag import OutOfBag
@@ -153,7 +154,7 @@ def report(
     began = time.perf_counter()
     data = ReportData(X, y, weight, by_row)
     found = _look(model, data)
-    sources = [a for a in (out_of_bag(found), None if X_test is None else held_out(model, X_test, y_test)) if a]
+    sources = [a for a in (out_of_bag(found, model), None if X_test is None else held_out(model, X_test, y_test)) if a]
     rows = None if X is None else _read(model, X)
     times.setdefault("the questions of this page", 0.0)
     tables = None if rows is None or X_test is None else drift.read_tables(model, rows, X_test)
@@ -249,6 +250,7 @@ def _sections(
         made.append(columns.section(model, rows, _target(model, data.y), names))
     if sources:
         made.append(quality.section(model, sources))
+    model = uncalibrated(model)  # explanations are of the trees
     if found is not None:
         made.append(growth.section(found))
     asked, n_asked = ([], 0) if data.X is None else importance.ask(model, data.X, data.y, data.weight, data.by_row)

@@ -120,7 +120,7 @@ class UsedPrototypes(Generic[Forest]):
         plain: RandomForestClassifier | RandomForestRegressor = kind()
         shared = forest.get_params(deep=False)
         plain.set_params(**{name: shared[name] for name in plain.get_params() if name in shared})
-        learned = ("forest_", "growth_", "seed_", "n_outputs_", "classes_", "n_classes_")
+        learned = ("forest_", "growth_", "seed_", "n_outputs_", "classes_", "n_classes_", "calibrator_")
         plain.__dict__.update({name: getattr(forest, name) for name in learned if hasattr(forest, name)})
         plain.schema_ = self._features.tree_schema
         plain.n_features_in_ = len(plain.schema_.categories)

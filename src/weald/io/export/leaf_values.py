@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald.data.task import Task
 from weald.data.types import FloatArray, IntArray
 from weald.errors import ExportError
+from weald.estimators.calibration.calibrator import require_uncalibrated
 from weald.estimators.features import features_of
 from weald.estimators.prediction import voting_of
 from weald.forest.forest import Forest
@@ -126,6 +127,7 @@ def _shared(start: IntArray, which: IntArray, amount: FloatArray, n_classes: int
 def require_exportable(model: "TreeModel", export: str) -> Forest:
     """Return the trees that vote. Refuse models that are not fitted, or that are not one forest of columns of X."""
     check_is_fitted(model)
+    require_uncalibrated(model, export)
     features_of(model).require_table(export)
     if model.n_outputs_ != 1:
         raise ExportError(

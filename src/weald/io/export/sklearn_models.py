@@ -20,6 +20,7 @@ from weald.data.task import Task
 from weald.data.types import Array, BoolArray, FloatArray, Native, TableLike
 from weald.engines.criteria import canonical
 from weald.errors import ExportError
+from weald.estimators.calibration.calibrator import require_uncalibrated
 from weald.estimators.features import features_of
 from weald.estimators.multi_output import forests_of, is_multi_output, select_target
 from weald.estimators.prediction import read_matrix
@@ -60,6 +61,7 @@ LARGEST = float(np.finfo(np.float32).max)  # scikit-learn refuses larger values
 def write_sklearn(model: "TreeModel", X: TableLike, *, check: bool) -> Export:
     """Make scikit-learn's estimator of a fitted model; with `check`, compare its predictions."""
     check_is_fitted(model)
+    require_uncalibrated(model, "to_sklearn")
     features_of(model).require_table("to_sklearn")
     name = _name_of(model)
     forests = tuple(forest.voters() for forest in forests_of(model))
