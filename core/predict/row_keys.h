@@ -53,8 +53,14 @@ class KeyReader {
     }
 
   private:
+    // In a word, keys are the number of bits to shift a word to the left, so that the bit of the category is the first;
+    // they are above 0, see `step`.
     Key category(std::size_t column, Float value) const {
-        return category_key<Key>(value, column < n_numbers_ + n_in_word_ ? Node::kOthersInWord : Node::kOthersInSets);
+        if (column >= n_numbers_ + n_in_word_) {
+            return category_key<Key>(value, Node::kOthersInSets);
+        }
+        const Key key = category_key<Key>(value, Node::kOthersInWord);
+        return value != value ? key : (Node::kOthersInWord - key) | (Node::kOthersInWord + 1);
     }
 
     template <class Given>
@@ -72,7 +78,9 @@ class KeyReader {
             largest = std::max(largest, key);
         }
         for (std::size_t c = n_numbers_; c < features_.size(); ++c) {
-            keys[c * stride] = category(c, value(c));
+            const Key key = category(c, value(c));
+            keys[c * stride] = key;
+            largest = std::max(largest, key);
         }
         return largest == static_cast<Key>(~0ull);
     }
