@@ -25,13 +25,11 @@ from weald.engines.params import Growth
 from weald.errors import ParameterError, shown
 from weald.estimators import chunked_prediction, multi_output
 from weald.estimators.calibration.calibrator import require_uncalibrated
-from weald.estimators.compiled_model import compile_model
 from weald.estimators.features import Features, features_of
 from weald.estimators.fit import fit
 from weald.estimators.multi_output import forests_of
 from weald.estimators.prediction import mark_paths
 from weald.estimators.stopping_rules import COMPACTED
-from weald.forest.compaction import compact_forest
 from weald.forest.forest import Forest
 from weald.forest.impurity_decrease import mean_decrease
 
@@ -189,6 +187,8 @@ class TreeModel(BaseEstimator):
         >>> smaller.forest_.n_nodes <= model.forest_.n_nodes
         True
         """
+        from weald.forest.compaction import compact_forest
+
         check_is_fitted(self, "forest_")
         if self.shrinkage_:
             raise ParameterError(
@@ -333,6 +333,8 @@ class TreeModel(BaseEstimator):
         >>> bool((predictor(row) == model.predict_proba([row])).all())
         True
         """
+        from weald.estimators.compiled_model import compile_model
+
         check_is_fitted(self, "forest_")
         require_uncalibrated(self, "compile")
         features_of(self).require_table("compile")
