@@ -34,7 +34,7 @@ from weald.forest.forest import Forest
 from weald.forest.impurity_decrease import mean_decrease
 
 if TYPE_CHECKING:
-    from weald.estimators.compiled_model import CompiledModel
+    from weald.io.compiled_model import CompiledModel
     from weald.io.export.parity import Export
 
 
@@ -333,7 +333,7 @@ class TreeModel(BaseEstimator):
         >>> bool((predictor(row) == model.predict_proba([row])).all())
         True
         """
-        from weald.estimators.compiled_model import compile_model
+        from weald.io.compiled_model import compile_model
 
         check_is_fitted(self, "forest_")
         require_uncalibrated(self, "compile")
