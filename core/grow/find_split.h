@@ -48,7 +48,9 @@ class SplitFinder {
           carried_(codes, growth),
           filled_(codes),
           interactions_(codes.columns.size(), growth.interaction_groups, growth.max_interacting),
-          n_set_words_(FeatureSet::n_words(codes.columns.size())) {}
+          n_set_words_(FeatureSet::n_words(codes.columns.size())),
+          has_categories_(std::any_of(codes.columns.begin(), codes.columns.end(),
+                                      [&](const Column& column) { return is_cut_by_sets(column, growth); })) {}
 
     // Before a tree or a part of one is grown from a node.
     void begin(Tree& tree, const Node& node) {
@@ -148,12 +150,8 @@ class SplitFinder {
             if (filled_.are_all() && node.n_rows() == 2) {
                 return best_split_of_two(node, constant);
             }
-            if (!are_counted_apart()) {
-                const auto is_alone = [&](std::uint32_t feature) { return is_penalized(feature); };
-                const auto look_at = [&](std::uint32_t feature, BestSoFar& so_far) {
-                    look_at_one(feature, node, constant, so_far, kNoScore);
-                };
-                const LaneSplit found = lanes_.find(node, constant, bins_->are_there(), is_alone, look_at);
+            if (!has_categories_ && !are_counted_apart()) {
+                const LaneSplit found = lanes_.find(node, constant, bins_->are_there());
                 if (found.is_found) {
                     return found.split;
                 }
@@ -187,60 +185,53 @@ class SplitFinder {
     std::optional<Split> best_split_one_by_one(const Node& node, FeatureSet constant) {
         const double perfect = parts_.model.perfect(parts_.tree->payloads(node), node.n_rows());
         const double at_edges = survey(node, constant);
-        BestSoFar so_far;
+        std::optional<Split> best;
+        Candidate standing;  // its cut, with the score that is compared with other features
+        std::uint32_t n_looked_at = 0;
         parts_.begin_draw(node);
-        while (so_far.n_looked_at < parts_.growth.max_features && !parts_.draw.is_empty()) {
+        while (n_looked_at < parts_.growth.max_features && !parts_.draw.is_empty()) {
             const std::uint32_t feature = parts_.draw.next();
             if (constant.has(feature)) {
                 continue;
             }
             parts_.work.check();
-            const std::uint32_t n_before = so_far.n_looked_at;
-            look_at_one(feature, node, constant, so_far, at_edges);
-            if (so_far.n_looked_at == n_before) {
+            const double to_beat = std::max(at_edges, standing.score);
+            const int spare = 1 - parts_.kept;
+            const RuledCuts found = search(feature, node, constant, spare, to_beat);
+            const FeatureCuts& cuts = found.cuts;
+            if (!cuts.is_admissible) {
+                // Three categories may have another order in a child, and some cut may be admissible there.
+                const bool stays =
+                    !is_categorical(feature) || parts_.tree->limits.admit_all() || parts_.categories.n_categories() < 3;
+                if (found.is_constant && stays) {
+                    constant.add(feature);
+                }
                 continue;
+            }
+            const double noise = is_penalized(feature) ? noise_of_labels(node) : 0;
+            Candidate offered = cuts.best;
+            offered.score -= noise;
+            if (noise > 0 && offered.score <= parts_.model.undivided()) {
+                continue;  // no admissible cut here; there may be one in a child
+            }
+            ++n_looked_at;
+            const auto wins_tie = [&] { return parts_.draw.wins_tie(feature, best->feature); };
+            if (cuts.best.score != kNoScore && (!best || offered.beats_earlier_feature(standing, wins_tie))) {
+                best = parts_.split_of(feature, found);
+                best->order = parts_.categories.best_order();
+                standing = offered;
+                parts_.kept = spare;  // the winner's codes are used to partition the rows
             }
             // Later features can only tie, and would lose: two rows can be divided in one way.
             if (node.n_rows() == 2) {
                 break;
             }
-            if (so_far.standing.score >= perfect) {
-                parts_.draw.keep_rivals_of(so_far.best->feature);  // others can only tie, and would lose
+            if (standing.score >= perfect) {
+                parts_.draw.keep_rivals_of(best->feature);  // others can only tie, and would lose
             }
         }
         parts_.draw.end();
-        return so_far.best;
-    }
-
-    void look_at_one(std::uint32_t feature, const Node& node, FeatureSet constant, BestSoFar& so_far, double at_edges) {
-        const int spare = 1 - parts_.kept;
-        const RuledCuts found = search(feature, node, constant, spare, std::max(at_edges, so_far.standing.score));
-        const FeatureCuts& cuts = found.cuts;
-        if (!cuts.is_admissible) {
-            if (found.is_constant && stays_constant(feature)) {
-                constant.add(feature);
-            }
-            return;
-        }
-        const double noise = is_penalized(feature) ? noise_of_labels(node) : 0;
-        Candidate offered = cuts.best;
-        offered.score -= noise;
-        if (noise > 0 && offered.score <= parts_.model.undivided()) {
-            return;  // no admissible cut here; there may be one in a child
-        }
-        ++so_far.n_looked_at;
-        const auto wins_tie = [&] { return parts_.draw.wins_tie(feature, so_far.best->feature); };
-        if (cuts.best.score != kNoScore &&
-            (!so_far.best || offered.beats_earlier_feature(so_far.standing, wins_tie))) {
-            so_far.best = parts_.split_of(feature, found);
-            so_far.best->order = parts_.categories.best_order();
-            so_far.standing = offered;
-            parts_.kept = spare;  // the winner's codes are used to partition the rows
-        }
-    }
-
-    bool stays_constant(std::uint32_t feature) const {
-        return !is_categorical(feature) || parts_.stays_constant(parts_.categories.n_categories());
+        return best;
     }
 
     bool is_penalized(std::uint32_t feature) const {
@@ -272,7 +263,7 @@ class SplitFinder {
             parts_.gather(feature, node, parts_.kept);
             split = parts_.node_codes.use(feature, parts_.kept, [&](auto* codes) {
                 const Payload* payloads = parts_.tree->payloads(node);
-                if (is_categorical(feature)) {  // all orders divide two rows in the same way
+                if (codes[0] != codes[1] && is_categorical(feature)) {  // all orders divide two rows in the same way
                     parts_.categories.put_in_order(parts_.model, codes, payloads, 2, parts_.kept, 0);
                 }
                 return cut_two(feature, codes, payloads);
@@ -387,7 +378,8 @@ class SplitFinder {
     FilledRows<Model> filled_;
     BinarySearch binary_;
     Interactions interactions_;
-    std::size_t n_set_words_;            // of a set of features
+    std::size_t n_set_words_;  // of a set of features
+    bool has_categories_;
     std::vector<std::uint64_t> sorted_;  // rows of a node by a feature with a monotonic constraint
 };
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 #include "base/threads.h"
@@ -15,20 +14,12 @@
 #include "draw/tree_params.h"
 #include "rows/node_codes.h"
 #include "rows/tree_rows.h"
-#include "score/candidate.h"
 #include "score/monotonic.h"
 #include "search/categories.h"
 #include "targets/target_model.h"
 #include "tree/node.h"
 
 namespace weald {
-
-// The best split of the features that were evaluated.
-struct BestSoFar {
-    std::optional<Split> best;
-    Candidate standing;             // its cut, with the score that is compared with other features
-    std::uint32_t n_looked_at = 0;  // features that can cut the node
-};
 
 template <TargetModel Model>
 struct SplitParts {
@@ -55,10 +46,6 @@ struct SplitParts {
 
     bool is_categorical(std::uint32_t feature) const { return is_cut_by_sets(codes.columns[feature], growth); }
     int sign_of(std::uint32_t feature) const { return growth.monotonic.empty() ? 0 : growth.monotonic[feature]; }
-
-    // Whether a feature that cannot cut the node cannot cut its children either. Three categories may have another order
-    // in a child, and some cut may be admissible there.
-    bool stays_constant(std::uint32_t n_categories) const { return tree->limits.admit_all() || n_categories < 3; }
 
     void begin_draw(const Node& node) {
         // Two rows can be divided in one way: the first feature that distinguishes them is the best.

@@ -92,27 +92,19 @@ class LaneRoom {
         if (const auto pairs = columns<std::uint16_t>(reader, features, begin, ids)) {
             return use(*pairs);
         }
-        return use(copies(reader, features, begin, ids));
-    }
-
-    // Copies of the codes of few rows.
-    LaneColumns<std::uint16_t> copies(const CodeReader& reader, std::span<const std::uint32_t> features,
-                                      std::uint32_t begin, std::span<const std::uint32_t> ids) {
         LaneColumns<std::uint16_t> copies{{}, {places_.data(), ids.size()}};
         for (std::size_t lane = 0; lane < lanes::kLanes; ++lane) {
-            copies.columns[lane] = columns_[lane] = room_[lane].data();
+            copies.columns[lane] = room_[lane].data();
             if (lane < features.size()) {
                 reader.read(features[lane], begin, ids, room_[lane].data());
             }
         }
-        return copies;
+        return use(copies);
     }
-    // The copies made last, by lane.
-    std::span<std::uint16_t* const> pointers() const { return columns_; }
 
     // The codes of a node's rows, one after the other.
-    std::span<std::uint16_t* const> gathered(const CodeReader& reader, std::span<const std::uint32_t> features,
-                                             std::uint32_t begin, std::span<const std::uint32_t> ids) {
+    std::span<const std::uint16_t* const> gathered(const CodeReader& reader, std::span<const std::uint32_t> features,
+                                                   std::uint32_t begin, std::span<const std::uint32_t> ids) {
         for (std::size_t lane = 0; lane < features.size(); ++lane) {
             many_[lane].resize(std::max(many_[lane].size(), ids.size()));
             reader.read(features[lane], begin, ids, many_[lane].data());
@@ -125,7 +117,7 @@ class LaneRoom {
     std::array<std::uint32_t, lanes::kMostRows> places_;
     std::array<std::array<std::uint16_t, lanes::kMostRows>, lanes::kLanes> room_{};
     std::array<std::vector<std::uint16_t>, lanes::kLanes> many_;  // by lane
-    std::array<std::uint16_t*, lanes::kLanes> columns_{};
+    std::array<const std::uint16_t*, lanes::kLanes> columns_{};
 };
 
 }  // namespace weald
