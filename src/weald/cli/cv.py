@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def cv(
     data: Data,
     target: Target,
-    folds: Annotated[int, typer.Option("--folds", "-k", help="Number of folds")] = 5,
+    folds: Annotated[int, typer.Option("--folds", "-k", metavar="N", help="Number of folds")] = 5,
     *,
     columns: Annotated[ColumnOptions, Without("weight")],
     fit: Annotated[FitOptions, Without("max_depth", "min_samples_leaf", "max_features")],
