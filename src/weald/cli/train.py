@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
 
-UNITS_OF_TARGET = ("RMSE", "MAE", "bias")  # metrics in units of the target
-
-
 @dataclass(frozen=True)
 class Trained:
     """A model, its training data, and the time it took."""
@@ -275,6 +272,8 @@ def _show(facts: Facts) -> None:
 
 def show_metrics(metrics: list[MetricRow]) -> None:
     """Print metrics with their intervals."""
+    from weald.reports.metrics import UNITS_OF_TARGET
+
     lines = []
     for m in metrics:
         write = screen.number if m["metric"] in UNITS_OF_TARGET else screen.probability

@@ -136,7 +136,7 @@ def _show(facts: Facts, out: str | None) -> None:
     screen.show_table([*shown, *heads, ""], lines, numeric=[*range(len(shown)), len(shown)])
     if len(steps) < len(facts["tried"]):
         screen.say(
-            f"\n{facts['n_settings']:,} settings compared with {facts['n_forests']} fits; a row is the best setting of a fit"
+            f"\n{facts['n_settings']:,} settings compared with {facts['n_forests']} fits; each row is the best of a fit"
         )
     changed = ", ".join(f"{n}={_short(v)}" for n, v in facts["changed_params"].items())
     value = facts["best_score"] if facts["metric"] else facts["best_error"]

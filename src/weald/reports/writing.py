@@ -156,11 +156,11 @@ def report(
     found = _look(model, data)
     sources = [a for a in (out_of_bag(found, model), None if X_test is None else held_out(model, X_test, y_test)) if a]
     rows = None if X is None else _read(model, X)
-    times.setdefault("the questions of this page", 0.0)
+    times.setdefault("computing this report", 0.0)
     tables = None if rows is None or X_test is None else drift.read_tables(model, rows, X_test)
     test = None if X_test is None else _read(model, X_test)
     sections = [*_sections(model, data, rows, test, tables, found, sources, ids)]
-    times["the questions of this page"] = time.perf_counter() - began
+    times["computing this report"] = time.perf_counter() - began
     sections.append(making.section(model, times, command))
     scores = [(predictions, judge(predictions)) for predictions in sources]
     heading = title if title is not None else type(model).__name__
