@@ -104,7 +104,7 @@ def _matrix(counts: np.ndarray, labels: list[str]) -> Markup:
         for j, count in enumerate(counts[k]):
             share = float(count / total[k, 0])
             words = f"{count:,}" if float(count).is_integer() else number(float(count))
-            shade = "right" if j == k else "wrong"
+            shade = "right" if j == k else "wrong" if count else "wrong zero"
             cells.append(
                 tag("td", words, class_=f"n cell {shade}", style=f"--share:{round(share, 3)}", title=percent(share))
             )
