@@ -76,7 +76,7 @@ def dense(part: object) -> FloatArray:
 
 
 def _list(facts: list[ColumnSummary], names: tuple[str, ...]) -> Markup:
-    heads = ["column", "read as", "missing", "distinct", "distribution", "min", "median", "max, or most common"]
+    heads = ["column", "read as", "missing", "distinct", "distribution", "min", "median", "max or mode"]
     lines = []
     for words, fact in zip(names, facts, strict=False):
         say = partial(format_time, kind=fact["kind"]) if fact["kind"] in TIMES else number

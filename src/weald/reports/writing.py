@@ -35,7 +35,7 @@ from weald.reports import browser, columns, dependence, drift, growth, importanc
 from weald.reports.metrics import Score, judge
 from weald.reports.page import write_page
 from weald.reports.predictions import Predictions, held_out, out_of_bag
-from weald.reports.section import Section, number, percent
+from weald.reports.section import Section
 
 
 class ReportOptions(FitArguments, total=False):
@@ -302,10 +302,10 @@ def _words(model: TreeModel, rows: Matrix | None) -> str:
 
 
 def _cards(model: TreeModel, scores: list[tuple[Predictions, list[Score]]]) -> list[tuple[str, str]]:
-    cards = []
+    cards: list[tuple[str, str]] = []
     for predictions, judged in scores:
         second = next((score for score in judged if score.name in ("ROC AUC", "R²")), judged[1])
-        for score in (judged[0], second):
-            say = percent if score.is_share else number
-            cards.append((f"{score.name}, {predictions.source}", say(score.value)))
+        cards += [
+            (f"{score.name}, {predictions.source}", quality.say(score, score.value)) for score in (judged[0], second)
+        ]
     return [*cards, ("trees", f"{model.forest_.n_trees:,}"), ("nodes", f"{model.forest_.n_nodes:,}")]
