@@ -57,7 +57,7 @@ def has_converged(errors: FloatArray, n_rows: int, *, classify: bool) -> bool:
 def grow_until_converged(
     grow: Grow, add_votes: AddVotes, old: Forest | None, n_rows: int, max_trees: int
 ) -> tuple[Forest, OutOfBagVotes, bool]:
-    """Grow trees in steps until the error has converged or there are `max_trees`; also return whether it has converged."""
+    """Grow trees in steps until the error converges or there are `max_trees`; also return whether it has converged."""
     parts = [old] if old else [grow(0, min(STEP, max_trees))]
     said = add_votes(parts[0], None)
     errors, shares = [said.errors], [said.shares]
