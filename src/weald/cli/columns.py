@@ -22,7 +22,7 @@ from weald.data.times import UNITS
 FEW = 20  # maximum number of distinct integers of a target that are read as classes
 NAMES_OF_ROWS = 0.5  # fraction of distinct values from which a text column is read as row names
 MANY = 100
-MOST_NAMES = 24  # of a list in a message
+MOST_NAMES = 60  # of a list in a message
 _HAS_ZONE = re.compile(r":\d\d(\.\d+)?(Z|[+-]\d\d(:?\d\d)?)$")  # after a time
 AS_DATES = f"numbers: {UNITS[DATES]}"
 
