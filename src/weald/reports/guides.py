@@ -7,7 +7,7 @@ GUIDES: dict[str, tuple[tuple[str, str], ...]] = {
     "data": (("Input data: data frames, categories, missing values", "guides/input-data.md"),),
     "quality": (
         ("Out-of-bag error", "guides/out-of-bag-error.md"),
-        ("Class probabilities and probability calibration", "guides/probabilities.md"),
+        ("Class probabilities and calibration", "guides/probabilities.md"),
         ("Quantiles and prediction intervals", "guides/prediction-intervals.md"),
     ),
     "trees": (("Choosing parameters", "guides/choosing-parameters.md"),),
