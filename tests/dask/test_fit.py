@@ -67,7 +67,7 @@ def partitioned(table, ends):
 
 
 def assert_same_out_of_bag(model, local):
-    """Say the same of each row, rows of zero weight included, and of all."""
+    """Out-of-bag results are equal, for each row, including rows of weight 0, and in total."""
     for name in ("oob_score_", "oob_error_", "oob_fraction_"):
         assert getattr(model, name) == getattr(local, name)
     for name in ("error", "share", "n_trees"):
