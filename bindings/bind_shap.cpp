@@ -42,8 +42,7 @@ QuadratureRule rule_of(const Rule& rule) {
 // Checks the arguments that all explanations have.
 std::span<const std::uint8_t> check(const PathForest& forest, const Matrix& x, const Vector<double>& amounts,
                                     const std::optional<Marks>& is_new) {
-    require(x.n_columns == forest.predictor().n_features(),
-            "the table has another number of features than the forest");
+    require(x.n_columns == forest.predictor().n_features(), "the table has another number of features than the forest");
     require(amounts.size() == forest.n_nodes(), "amounts and nodes differ in number");
     if (!is_new) {
         return {};

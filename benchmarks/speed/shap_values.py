@@ -118,7 +118,9 @@ def main():
     text = measure.markdown(header, lines)
     packages = [PACKAGES[name] for name in here]
     text += f"\n\n{measure.best_of(given)}. With {given.jobs} threads, weald explained {given.rows:,} rows by {given.trees} "
-    text += f"trees grown to purity in {seconds / given.jobs:.0f} s of processor time for each thread, {clock:.0f} s by "
+    text += (
+        f"trees grown to purity in {seconds / given.jobs:.0f} s of processor time for each thread, {clock:.0f} s by "
+    )
     text += f"the clock on a machine with {os.getloadavg()[2]:.0f} other programs at work on {measure.CORES} cores. "
     text += f"weald's peak memory above that before: {memory:.0f} MiB. {measure.describe_machine(*packages)}."
     measure.publish(given, "shap-values", text)

@@ -42,6 +42,7 @@ class BackgroundWalk {
                       columns_.data() + feature * list_.size());
             }
         }
+        close(0);
         for (std::size_t slot = 0; slot < features.size(); ++slot) {
             out[features[slot]] += values_[slot];
         }
@@ -50,6 +51,13 @@ class BackgroundWalk {
   private:
     // Of a feature on the path: whether only the row goes its way, or only the background rows do.
     enum class State : std::uint8_t { kOpen, kRow, kBackground };
+
+    // A feature on the path that has a state, and what the leaves below add to a feature of each state.
+    struct Decision {
+        std::uint32_t slot;
+        double of_row;
+        double of_background;
+    };
 
     struct Counts {
         std::uint32_t row;         // u: features of the state kRow
@@ -66,17 +74,30 @@ class BackgroundWalk {
         double chance;  // u! v! / (u + v)!
     };
 
-    // Restores the states of the features above a visit, whose number is that of its counts.
+    // Closes the decisions that are not above a visit, whose number is that of its counts, and opens its own.
     void go_to(const Visit& visit) {
-        const std::size_t n = visit.counts.row + visit.counts.background;
-        const std::size_t n_above = n - (visit.state != State::kOpen);
-        while (path_.size() > n_above) {
-            states_[path_.back()] = State::kOpen;
-            path_.pop_back();
-        }
-        if (visit.state != State::kOpen) {
-            path_.push_back(visit.slot);
+        const bool is_decision = visit.state != State::kOpen;
+        close(visit.counts.row + visit.counts.background - (is_decision ? 1 : 0));
+        if (is_decision) {
+            path_.push_back({visit.slot, 0, 0});
             states_[visit.slot] = visit.state;
+        }
+    }
+
+    void close(std::size_t n_left) {
+        while (path_.size() > n_left) {
+            const Decision done = path_.back();
+            path_.pop_back();
+            if (states_[done.slot] == State::kRow) {
+                values_[done.slot] += done.of_row;
+            } else {
+                values_[done.slot] -= done.of_background;
+            }
+            states_[done.slot] = State::kOpen;
+            if (!path_.empty()) {
+                path_.back().of_row += done.of_row;
+                path_.back().of_background += done.of_background;
+            }
         }
     }
 
@@ -110,15 +131,12 @@ class BackgroundWalk {
     }
 
     void add_leaf(const Visit& at, double amount) {
-        const double share = amount * static_cast<double>(at.end - at.begin) * at.chance;
-        const double of_row = share / at.counts.row, of_background = share / at.counts.background;
-        for (const std::uint32_t slot : path_) {
-            if (states_[slot] == State::kRow) {
-                values_[slot] += of_row;
-            } else {
-                values_[slot] -= of_background;
-            }
+        if (path_.empty()) {
+            return;
         }
+        const double share = amount * static_cast<double>(at.end - at.begin) * at.chance;
+        path_.back().of_row += at.counts.row > 0 ? share / at.counts.row : 0;
+        path_.back().of_background += at.counts.background > 0 ? share / at.counts.background : 0;
     }
 
     std::uint32_t child(const Predictor::Node& node, std::uint32_t number, double x) const {
@@ -131,8 +149,8 @@ class BackgroundWalk {
     std::vector<std::uint32_t> list_;  // of background rows, in the order of visits
     std::vector<Visit> visits_;        // a stack
     std::vector<State> states_;        // by slot
-    std::vector<std::uint32_t> path_;  // slots that have a state
-    std::vector<double> values_;       // by slot
+    std::vector<Decision> path_;
+    std::vector<double> values_;  // by slot
 };
 
 std::vector<double> by_column(const Matrix& x) {
@@ -158,8 +176,7 @@ std::vector<double> interventional_values(const PathForest& forest, const Matrix
         const std::size_t begin = number * n_of_task, end = std::min(x.n_rows, begin + n_of_task);
         const DenseRows rows(x, begin, end);
         if (!walks[thread]) {
-            walks[thread] =
-                std::make_unique<BackgroundWalk>(forest, task.amounts, columns, task.background.n_rows);
+            walks[thread] = std::make_unique<BackgroundWalk>(forest, task.amounts, columns, task.background.n_rows);
         }
         for (std::size_t tree = 0; tree < forest.predictor().n_trees(); ++tree) {
             for (std::size_t row = begin; row < end; ++row) {
