@@ -117,17 +117,15 @@ def main():
     ]
     text = measure.markdown(header, lines)
     packages = [PACKAGES[name] for name in here]
-    text += f"\n\n{measure.best_of(given)}. With {given.jobs} threads, weald explained {given.rows:,} rows by {given.trees} "
-    text += (
-        f"trees grown to purity in {seconds / given.jobs:.0f} s of processor time for each thread, {clock:.0f} s by "
-    )
-    text += f"the clock on a machine with {os.getloadavg()[2]:.0f} other programs at work on {measure.CORES} cores. "
+    text += f"\n\n{measure.best_of(given)}. weald explained {given.rows:,} rows by {given.trees} trees grown to purity in "
+    text += f"{seconds / given.jobs:.0f} s of processor time on each of {given.jobs} threads: {clock:.0f} s by the clock, "
+    text += f"while other programs ran (a load of {os.getloadavg()[2]:.0f} on {measure.CORES} cores). "
     text += f"weald's peak memory above that before: {memory:.0f} MiB. {measure.describe_machine(*packages)}."
     measure.publish(given, "shap-values", text)
 
 
 def measure_depth(given, path, words, title, here):
-    """Measure all libraries, one after the other in each repeat; return lines of the table, weald's times and memory."""
+    """Measure all libraries, one after the other in each repeat; return lines, and weald's times and memory."""
     n_rows = {name: max(ENOUGH, given.rows // FEWER.get((name, words), 1)) for name in here}
     runs = {name: [] for name in here}
     for _ in range(given.repeats):

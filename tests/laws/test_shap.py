@@ -1,4 +1,4 @@
-"""SHAP values are Shapley values of the path-dependent or the interventional game, with the same bits in all engines."""
+"""SHAP values are Shapley values of the path-dependent or the interventional game, and all engines agree to the bit."""
 
 import itertools
 import math

@@ -4,8 +4,8 @@ The game of a tree, a row and a background row: features in a set take the value
 background row. The payoff is the value of the leaf that is reached; the SHAP value of a feature is its Shapley value,
 summed over background rows.
 
-A leaf is reached if all features of a set A on its path are known and none of a set B: A are those by which only the row
-goes the way of the path, B those by which only the background row does. With u features in A and v in B, the leaf's
+A leaf is reached if all features of a set A on its path are known and none of a set B: A are those by which only the
+row goes the way of the path, B those by which only the background row does. With u features in A and v in B, the leaf's
 value times (u - 1)! v! / (u + v)! is added to each feature in A, and its value times u! (v - 1)! / (u + v)! subtracted
 from each feature in B (Lundberg et al., 2020). These are share / u and share / v, share = value * u! v! / (u + v)!.
 
