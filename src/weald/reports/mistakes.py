@@ -17,7 +17,7 @@ from weald.estimators.base import TreeModel
 from weald.estimators.merging import take_trees
 from weald.forest.describe.markup import Markup, join, tag
 from weald.inspection.neighbors import find_neighbors
-from weald.inspection.partial_dependence import Rows
+from weald.inspection.partial_dependence import WeightedRows
 from weald.inspection.row_explanation import explain_matrix_row, list_neighbors
 from weald.reports import shap
 from weald.reports.columns import dense
@@ -126,7 +126,7 @@ def _explain(
 ) -> Markup:
     """Explain the worst rows in full, as `explain_row` does."""
     assert source.rows is not None  # noqa: S101  (for the type checker: there are reasons)
-    table_of_rows = Rows((source.rows.tocsr() if hasattr(source.rows, "tocsr") else source.rows,), None)
+    table_of_rows = WeightedRows((source.rows.tocsr() if hasattr(source.rows, "tocsr") else source.rows,), None)
     near = None
     if source.data is not None and source.rows.shape[0] * model.forest_.n_trees <= MOST_MEMBERS:
         near = find_neighbors(model, source.data)
