@@ -16,8 +16,9 @@ from sklearn.model_selection import train_test_split
 
 import weald
 from tests.browser import needs_browser, open_page
+from weald.data.times import format_time
 from weald.estimators.prediction import read_matrix
-from weald.reports import charts, columns, dependence, guides, svg
+from weald.reports import columns, dependence, guides, svg
 
 ROOT = Path(__file__).parents[2]
 VOID = {"meta", "input", "br"}
@@ -459,10 +460,19 @@ def test_test_rows_of_a_single_class_have_no_area_under_the_curve(iris):
 @pytest.mark.parametrize("days", [0.3, 3, 600])
 def test_dates_on_an_axis_are_dates_and_do_not_overlap(days):
     scale = svg.Scale(19723.1, 19723.1 + days, 50, 318)
-    ticks = charts.time_ticks(scale, "dates")
+    ticks = svg.fit_ticks(scale, 4, lambda value: format_time(value, "dates"))
     assert ticks
     for value, words in ticks:
         assert words.startswith(str(np.datetime64("1970-01-01") + int(value)))
+    for (one, words), (other, _) in pairwise(ticks):
+        assert scale(other) - scale(one) > svg.LETTER * len(words)
+
+
+@pytest.mark.parametrize("high", [0.8, 280000.0, 3e9])
+def test_numbers_on_an_axis_do_not_overlap(high):
+    scale = svg.Scale(0.0, high, 60, 318)
+    ticks = svg.fit_ticks(scale)
+    assert len(ticks) >= 2
     for (one, words), (other, _) in pairwise(ticks):
         assert scale(other) - scale(one) > svg.LETTER * len(words)
 

@@ -25,7 +25,7 @@ from weald.estimators.prediction import read_row, sum_votes
 from weald.forest.describe.conditions import Names, format_number, format_value
 from weald.inspection.free_axes import Column
 from weald.inspection.neighbors import Neighbors, find_neighbors
-from weald.inspection.partial_dependence import Rows, read_table
+from weald.inspection.partial_dependence import WeightedRows, read_table
 from weald.inspection.row_changes import Change, list_changes
 from weald.inspection.shap_values import RowsToExplain, explain_rows, refuse_kernels
 
@@ -202,7 +202,7 @@ def explain_one_row(
 def explain_matrix_row(
     model: "TreeModel",
     row: Matrix,
-    table: Rows | None,
+    table: WeightedRows | None,
     neighbors: "tuple[Neighbor, ...]",
     *,
     label: Label = None,
@@ -254,7 +254,7 @@ def _output(model: "TreeModel", predicted: FloatArray, label: Label) -> int:
 
 
 def _contributions(
-    model: "TreeModel", row: Matrix, table: Rows | None, values: FloatArray, names: Names
+    model: "TreeModel", row: Matrix, table: WeightedRows | None, values: FloatArray, names: Names
 ) -> tuple[Contribution, ...]:
     """Describe features by the magnitude of their contributions."""
     cells = np.asarray(row.toarray() if hasattr(row, "toarray") else row, dtype=np.float64)[0]

@@ -124,7 +124,9 @@ class ProximityDisplay:
         calm(self.ax_)
         draw_points(self.ax_, self.points, self.y, self.labels, self.classes)
         self.ax_.set(aspect="equal", xticks=[], yticks=[])
-        self.ax_.set_xlabel(f"{len(self.points)} rows; the two axes explain {self.kept:.0%} of the variance", fontsize=9)
+        self.ax_.set_xlabel(
+            f"{len(self.points)} rows; the two axes explain {self.kept:.0%} of the variance", fontsize=9
+        )
         if self.labels is not None and self.y is not None:
             self.ax_.legend(frameon=False, fontsize=9)
         return self

@@ -13,7 +13,7 @@ from weald.data.table import Matrix
 from weald.data.types import Array, ColumnLike, FloatArray, IntArray
 from weald.estimators.base import TreeModel
 from weald.forest.describe.markup import Markup
-from weald.inspection.dependence_result import Curve
+from weald.inspection.dependence_result import DependenceCurve
 from weald.inspection.partial_dependence import Request, individual_curves, partial_curves, rows_of
 from weald.reports import charts
 from weald.reports.charts import Series
@@ -84,7 +84,7 @@ def depend(
     ]
 
 
-def _changing(means: Sequence[Curve]) -> IntArray:
+def _changing(means: Sequence[DependenceCurve]) -> IntArray:
     """Choose the classes that change most, the same ones for all features."""
     changes = np.sum([np.ptp(mean.values[: len(mean.axes[0].points)], axis=0) for mean in means], axis=0)
     return np.sort(np.argsort(-np.atleast_1d(changes), kind="stable")[:N_CLASSES])
@@ -95,7 +95,9 @@ def _band_points(column: FloatArray) -> FloatArray:
     return np.unique(np.quantile(known, np.linspace(0.01, 0.99, N_BAND)))
 
 
-def _describe(model: TreeModel, mean: Curve, band: Curve, column: FloatArray, which: IntArray) -> Dependence:
+def _describe(
+    model: TreeModel, mean: DependenceCurve, band: DependenceCurve, column: FloatArray, which: IntArray
+) -> Dependence:
     """Choose what to draw of a curve."""
     classes = getattr(model, "classes_", None)
     axis = mean.axes[0]
@@ -116,7 +118,7 @@ def _describe(model: TreeModel, mean: Curve, band: Curve, column: FloatArray, wh
     return Dependence(axis.name, _of(classes, -1), [around], rug, time=axis.time)
 
 
-def _edges(band: Curve, k: int) -> FloatArray:
+def _edges(band: DependenceCurve, k: int) -> FloatArray:
     """Return the 10 % and the 90 % quantile of the rows at each point."""
     assert band.individual is not None  # noqa: S101  (for the type checker: the curve has rows)
     lines = band.individual[..., k] if band.outputs is not None else band.individual
@@ -124,7 +126,7 @@ def _edges(band: Curve, k: int) -> FloatArray:
     return edges
 
 
-def _describe_categories(classes: Array | None, mean: Curve, band: Curve) -> Dependence:
+def _describe_categories(classes: Array | None, mean: DependenceCurve, band: DependenceCurve) -> Dependence:
     """With many classes, show the class that changes most; with very many categories, the most common ones."""
     axis, n = mean.axes[0], len(mean.axes[0].points)
     order = np.argsort(-axis.frequencies, kind="stable")

@@ -1,7 +1,7 @@
 """Charts as SVG: scales, axes and frames. Colors are those of the page's style sheet."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,20 +29,26 @@ class Scale:
         return round(self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start), 1)
 
     def ticks(self, most: int = 6) -> list[float]:
-        """Round numbers on the scale; fewer if their text would overlap along a horizontal axis."""
-        for n in range(most, min(most, 3) - 1, -1):
-            found = self._ticks(n)
-            width = LETTER * max((len(say(value)) for value in found), default=0) + 8
-            if self.end < self.start or len(found) * width <= self.end - self.start + width:
-                break
-        return found
-
-    def _ticks(self, most: int) -> list[float]:
+        """Round numbers on the scale."""
         span = self.high - self.low
         step = 10.0 ** math.floor(math.log10(span / most))
         step *= next(times for times in (1, 2, 5, 10) if span / (step * times) <= most)
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         return [i * step for i in range(first, last + 1)]
+
+
+def say(value: float) -> str:
+    """Format a number of a scale."""
+    return number(value)
+
+
+def fit_ticks(scale: Scale, most: int = 6, words: Callable[[float], str] = say) -> list[tuple[float, str]]:
+    """Choose as many ticks of a horizontal scale as have labels that fit beside one another."""
+    for n in range(most, 0, -1):
+        ticks = [(value, words(value)) for value in scale.ticks(n)]
+        if LETTER * sum(len(label) + 1 for _, label in ticks) <= scale.end - scale.start:
+            break
+    return ticks
 
 
 def span(values: Sequence[float] | np.ndarray, *, zero: bool = False, room: float = 0.04) -> tuple[float, float]:
@@ -63,11 +69,6 @@ class ChartArea:
     y: Scale
     width: float
     height: float
-
-
-def say(value: float) -> str:
-    """Format a number of a scale."""
-    return number(value)
 
 
 def frame(x: tuple[float, float], y: tuple[float, float], *, width: float = WIDTH, height: float = HEIGHT) -> ChartArea:
@@ -100,7 +101,7 @@ def axes(
                 line(f.x.start, at, f.x.end, at, "grid"),
                 text(say(value), f.x.start - 6, at + 4, anchor="end"),
             ]
-    for value, words in x_ticks if x_ticks is not None else [(v, say(v)) for v in f.x.ticks()]:
+    for value, words in x_ticks if x_ticks is not None else fit_ticks(f.x):
         parts.append(text(words, f.x(value), f.y.start + 16))
     parts.append(line(f.x.start, f.y.start, f.x.end, f.y.start, "axis"))
     middle = (f.x.start + f.x.end) / 2
