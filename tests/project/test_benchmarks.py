@@ -120,7 +120,7 @@ PAGE_BLOCKS = {
     "speed.growth": ("growth", r"^\| exponent \| \*\*-?[\d.]+\*\* \|", 2),
     "speed.threads": ("threads", r"^\| (?:coding|one tree|3 trees) \| [\d.]+ ", 3),
     "speed.simd": ("simd", r"^\| (?:two classes|regression), small \| [\d.]+ ", 2),
-    "speed.settings": ("settings", r"^\| regression, all features, depth 12, small \| 200 × 20 \| 3 \|", 1),
+    "speed.settings": ("settings", r"^\| regression, all features, depth 12, small, 200 × 20, 3 trees \|", 1),
     "speed.where": ("where", r"^\| regression, small(?:, `max_bins=255`)? \|(?: \d+% \|){6}$", 2),
     "speed.costs": ("costs", r"\*\*[\d.]+\*\* \|$", 8),
 }
