@@ -1,6 +1,6 @@
 """What to compute the dependence of: a model, rows with integer weights, groups of features, points.
 
-read_table      any X                ->    Rows
+read_table      any X                ->    WeightedRows
 read_groups     names and numbers    ->    groups of features
 Request         all of it, and what the model knows about it
 """
@@ -38,7 +38,7 @@ Group = tuple[int, ...]  # one feature or two
 
 
 @dataclass(frozen=True)
-class Rows:
+class WeightedRows:
     """Rows of a table, in blocks, and their weights as integers."""
 
     blocks: tuple[Native, ...]  # arrays, or sparse tables by row
@@ -76,7 +76,7 @@ class Request:
     """The curves to compute, and the model and rows to compute them from."""
 
     model: TreeModel
-    rows: Rows
+    rows: WeightedRows
     names: tuple[str, ...]
     groups: tuple[Group, ...]
     points: Any
@@ -129,7 +129,7 @@ class Request:
         return tuple((o, label) for o, labels in enumerate(listed(classes)) for label in labels)
 
 
-def read_table(model: TreeModel, X: TableLike, sample_weight: ColumnLike, caller: str) -> Rows:
+def read_table(model: TreeModel, X: TableLike, sample_weight: ColumnLike, caller: str) -> WeightedRows:
     """Read the rows, with the schema of the fit, and the weights as integers."""
     if not isinstance(model, TreeModel):
         raise DataTypeError(f"{caller} got {shown(model)} as its model. Give a fitted tree or forest of weald.")
@@ -145,11 +145,11 @@ def read_table(model: TreeModel, X: TableLike, sample_weight: ColumnLike, caller
     return rows_of(blocks, sample_weight)
 
 
-def rows_of(blocks: Sequence[Native], sample_weight: ColumnLike) -> Rows:
+def rows_of(blocks: Sequence[Native], sample_weight: ColumnLike) -> WeightedRows:
     """Give rows that have been read their weights."""
     n_rows = sum(block.shape[0] for block in blocks)
     by_row = tuple(block.tocsr() if sparse.issparse(block) else block for block in blocks)
-    return Rows(by_row, whole_weights(read_weight(sample_weight, n_rows=n_rows)))
+    return WeightedRows(by_row, whole_weights(read_weight(sample_weight, n_rows=n_rows)))
 
 
 def whole_weights(weight: FloatArray | None) -> IntArray | None:

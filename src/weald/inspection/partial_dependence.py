@@ -25,7 +25,7 @@ from weald.estimators.chunked_prediction import RowProgress
 from weald.estimators.features import features_of
 from weald.estimators.prediction import voting_of
 from weald.inspection.dependence_request import Group, Request, read_groups, read_points_of, read_table
-from weald.inspection.dependence_result import Curve, Dependence
+from weald.inspection.dependence_result import DependenceCurve, DependenceCurves
 from weald.inspection.free_axes import Axis, Column, free_features, read_points, thresholds_of
 from weald.inspection.importance_result import names_of
 
@@ -47,7 +47,7 @@ def dependence(
     sample_weight: ColumnLike = None,
     names: Sequence[str] | None = None,
     verbose: int = 0,
-) -> Dependence:
+) -> DependenceCurves:
     """Compute how the predictions of a model depend on features.
 
     Parameters
@@ -77,8 +77,8 @@ def dependence(
 
     Returns
     -------
-    Dependence
-        A curve for each feature or pair: see `weald.inspection.dependence_result.Curve`.
+    DependenceCurves
+        A curve for each feature or pair: see `weald.inspection.dependence_result.DependenceCurve`.
 
     Examples
     --------
@@ -97,14 +97,14 @@ def dependence(
     compute = {"partial": partial_curves, "individual": individual_curves, "ale": local_curves}[kind]
     n_rows = request.rows.n_rows
     if not verbose:
-        return Dependence(kind, compute(request), n_rows)
+        return DependenceCurves(kind, compute(request), n_rows)
     progress = RowProgress(n_rows)
     try:
         curves = compute(replace(request, watch=progress))
         progress(1.0)
     finally:
         progress.stop()
-    return Dependence(kind, curves, n_rows)
+    return DependenceCurves(kind, curves, n_rows)
 
 
 def _read(
@@ -128,7 +128,7 @@ def _read(
 # --------------------------------------------------------------------------------------------------- partial dependence
 
 
-def partial_curves(request: Request) -> list[Curve]:
+def partial_curves(request: Request) -> list[DependenceCurve]:
     """Average over all rows."""
     singles = _axes(request, [group for group in request.groups if len(group) == 1])
     pairs = _axes(request, [group for group in request.groups if len(group) == 2], most=N_POINTS_OF_PAIRS)
@@ -245,14 +245,14 @@ def integrate(sums: DependenceSums, free: FreeFeatures, total: float) -> list[Fl
 
 def _curve(
     request: Request, kind: str, axes: tuple[Axis, ...], values: FloatArray, individual: FloatArray | None = None
-) -> Curve:
-    return Curve(kind, axes, values, request.outputs(), individual, request.schema)
+) -> DependenceCurve:
+    return DependenceCurve(kind, axes, values, request.outputs(), individual, request.schema)
 
 
 # ------------------------------------------------------------------------------------------------------ individual
 
 
-def individual_curves(request: Request) -> list[Curve]:
+def individual_curves(request: Request) -> list[DependenceCurve]:
     """Predict each row with each value."""
     axes = [_individual_axis(request, feature) for (feature,) in request.groups]
     width, n_rows = request.values().shape[1], request.rows.n_rows
@@ -276,7 +276,7 @@ def _individual_axis(request: Request, feature: int) -> Axis:
     return column.quantiles(points if isinstance(points, int) else N_BINS)
 
 
-def _individual_curve(request: Request, axis: Axis) -> Curve:
+def _individual_curve(request: Request, axis: Axis) -> DependenceCurve:
     """Predict all rows with each value of a feature."""
     places = [*axis.points, np.nan]
     found = np.empty((request.rows.n_rows, len(places), request.values().shape[1]))
@@ -310,7 +310,7 @@ def _dense(block: Native) -> FloatArray:
 # ---------------------------------------------------------------------------------------------------- local effects
 
 
-def local_curves(request: Request) -> list[Curve]:
+def local_curves(request: Request) -> list[DependenceCurve]:
     """Accumulate the mean change at each threshold over the rows in the bin around it."""
     schema = request.schema
     for (feature,) in request.groups:

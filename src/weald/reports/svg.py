@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weald.forest.describe.conditions import format_number
 from weald.forest.describe.markup import Markup, join, tag
-from weald.reports.section import shorten
+from weald.reports.section import number, shorten
 
 WIDTH, HEIGHT = 330, 240
 WIDE = 440  # width of a chart that fills the row
 LETTER = 6.1  # width of a letter of an axis, on average
+LETTER_OF_NAME = 6.8
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Scale:
 
 def say(value: float) -> str:
     """Format a number of a scale."""
-    return format_number(value).replace("-", "−")
+    return number(value)
 
 
 def fit_ticks(scale: Scale, most: int = 6, words: Callable[[float], str] = say) -> list[tuple[float, str]]:
