@@ -17,8 +17,9 @@ from weald.data.task import Task
 from weald.data.types import BoolArray, FloatArray, IntArray, Label
 from weald.estimators.prediction import sum_votes
 from weald.forest.describe.conditions import Names, format_number, format_value
+from weald.inspection.dependence_request import Request, WeightedRows
 from weald.inspection.free_axes import Axis, Column, thresholds_of
-from weald.inspection.partial_dependence import Request, WeightedRows, partial_values
+from weald.inspection.partial_dependence import partial_values
 
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel

@@ -13,8 +13,9 @@ from weald.data.table import Matrix
 from weald.data.types import Array, ColumnLike, FloatArray, IntArray
 from weald.estimators.base import TreeModel
 from weald.forest.describe.markup import Markup
+from weald.inspection.dependence_request import Request, rows_of
 from weald.inspection.dependence_result import DependenceCurve
-from weald.inspection.partial_dependence import Request, individual_curves, partial_curves, rows_of
+from weald.inspection.partial_dependence import individual_curves, partial_curves
 from weald.reports import charts
 from weald.reports.charts import Series
 from weald.reports.section import Section, figure, figures, note, shorten, stack, thin
