@@ -115,7 +115,7 @@ def test_an_early_fit_of_growing_forests_is_not_remembered():
     model.set_params(n_estimators=40).fit(X, Y)
     assert model.oob_.surface("n_estimators").errors[-1] == model.oob_error_
     model.set_params(n_estimators=45, max_depth=2).fit(X, Y)
-    with pytest.raises(ParameterError, match="other stopping rules"):
+    with pytest.raises(ParameterError, match="different stopping rules"):
         model.oob_.surface("max_depth", values={"max_depth": [1]})
 
 
