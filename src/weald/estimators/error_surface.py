@@ -242,10 +242,11 @@ def measure_surface(
     verbose: int = 0,
 ) -> ErrorSurface:
     """Measure the error for all combinations of the values of some parameters."""
-    names = _read_names(rows.model, parameters, values or {})
+    given = _read_values(values)
+    names = _read_names(rows.model, parameters, given)
     several = len([name for name in names if name != "n_estimators"]) > 1
     most = MOST_OF_SEVERAL if several else MOST_VALUES
-    axes = {name: list((values or {}).get(name) or suggest_values(rows.model, name, most)) for name in names}
+    axes = {name: given.get(name) or suggest_values(rows.model, name, most) for name in names}
     n_trees = axes.get("n_estimators", [rows.model.forest_.n_trees])
     of_growth = {name: of for name, of in axes.items() if name != "n_estimators"}
     settings = [dict(zip(of_growth, some, strict=True)) for some in itertools.product(*of_growth.values())]
@@ -270,6 +271,21 @@ def measure_surface(
     return ErrorSurface(tuple(axes), tuple(axes.values()), errors, spreads, *numbers, words)
 
 
+def _read_values(values: object) -> dict[str, list[Any]]:
+    """Read the values of each parameter; a NumPy array becomes a list of Python numbers."""
+    if not isinstance(values, Mapping | None):
+        raise ParameterError(
+            f"values={shown(values)} is not allowed. Give a dict of lists: {{'max_depth': [2, 4, 8]}}."
+        )
+    listed = {}
+    for name, of in (values or {}).items():
+        is_list = np.iterable(of) and not isinstance(of, str)
+        listed[name] = (of.tolist() if isinstance(of, np.ndarray) else list(of)) if is_list else []
+        if not listed[name]:
+            raise ParameterError(f"values[{name!r}]={shown(of)} is not allowed. Give a list of values.")
+    return listed
+
+
 def _read_names(model: "TreeModel", parameters: Sequence[str], values: Mapping[str, Sequence[Any]]) -> list[str]:
     known = [name for name in TRUNCATING if name in model.get_params(deep=False)]
     strange = [name for name in (*parameters, *values) if name not in known]
@@ -279,13 +295,6 @@ def _read_names(model: "TreeModel", parameters: Sequence[str], values: Mapping[s
             f"A surface is over parameters that can be truncated, each named once: {', '.join(known)}. "
             f"{shown(strange[0]) if strange else shown(list(parameters))} was given."
         )
-    empty = [
-        name
-        for name in values
-        if isinstance(values[name], str) or not np.iterable(values[name]) or not len(values[name])
-    ]
-    if empty:
-        raise ParameterError(f"values[{empty[0]!r}]={shown(values[empty[0]])} is not allowed. Give a list of values.")
     return names
 
 

@@ -54,7 +54,7 @@ class CalibrationDisplay:
     >>> forest = RandomForestClassifier(100, oob_score=True, random_state=0).fit(X, y)
     >>> display = CalibrationDisplay.from_out_of_bag(forest, methods=["sigmoid"])
     >>> {name: round(curve.brier, 4) for name, curve in display.curves.items()}
-    {'trees': 0.0322, 'sigmoid': 0.0308}
+    {'trees': 0.032, 'sigmoid': 0.0302}
     """
 
     def __init__(self, curves: dict[str, Calibration], class_name: str) -> None:
