@@ -235,6 +235,7 @@ def test_core_files_form_no_cycle():
 # Compiled once for all instruction sets, as CMakeLists.txt lists them.
 COMMON_FILES = [
     *(path for folder in ("base", "tree", "files") for path in (CORE / folder).glob("*.cpp")),
+    *(CORE / "inspect" / f"{name}.cpp" for name in ("dependence", "distribution", "proximity")),
     *(path for path in (ROOT / "bindings").glob("*.cpp") if path.name not in {"module.cpp", "bind_parts.cpp"}),
 ]
 

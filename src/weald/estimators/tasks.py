@@ -197,9 +197,9 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         >>> X, y = load_breast_cancer(return_X_y=True)
         >>> forest = RandomForestClassifier(100, random_state=0).fit(X, y)
         >>> forest.predict_proba(X[68:69]).round(3)
-        array([[0.34, 0.66]])
+        array([[0.13, 0.87]])
         >>> forest.calibrated("sigmoid", X, y).predict_proba(X[68:69]).round(3)
-        array([[0.19, 0.81]])
+        array([[0.034, 0.966]])
         """
         return calibrated(self, method, TrainingArguments(X, y, sample_weight, groups, stratify), held_out=held_out)
 

@@ -17,7 +17,7 @@ from weald.errors import DataError
 from weald.estimators.base import TreeModel
 from weald.inspection.neighbors import compare_rows
 from weald.inspection.resample import count_rows
-from weald.plot.axes import figure_of, new_axes
+from weald.plot.axes import Display
 from weald.plot.naming import name_classes
 from weald.plot.palette import calm
 from weald.plot.plane import draw_points
@@ -27,7 +27,7 @@ MOST_ROWS = 2000  # the time for n rows grows with n³
 Floats = npt.NDArray[np.float64]
 
 
-class ProximityDisplay:
+class ProximityDisplay(Display):
     """A map of rows by proximity: two rows are close if they share a leaf in many trees.
 
     Create it with `from_estimator`. The proximity of two rows is the fraction of trees in which they share a leaf. The
@@ -64,6 +64,10 @@ class ProximityDisplay:
     >>> ProximityDisplay.from_estimator(forest, X, y).points.shape
     (150, 2)
     """
+
+    @property
+    def _size(self) -> tuple[float, float]:
+        return (5.2, 4.4)
 
     def __init__(
         self, points: Floats, y: ColumnLike, labels: list[str] | None, classes: Array | None, kept: float
@@ -106,21 +110,7 @@ class ProximityDisplay:
         labels = name_classes(estimator, class_names)
         return cls(points, y, labels, getattr(estimator, "classes_", None), kept).plot(ax=ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the plot again.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on. None: a new figure.
-
-        Returns
-        -------
-        ProximityDisplay
-            Itself.
-        """
-        self.ax_ = ax or new_axes(5.2, 4.4)
-        self.figure_ = figure_of(self.ax_)
+    def _draw(self) -> None:
         calm(self.ax_)
         draw_points(self.ax_, self.points, self.y, self.labels, self.classes)
         self.ax_.set(aspect="equal", xticks=[], yticks=[])
@@ -129,7 +119,6 @@ class ProximityDisplay:
         )
         if self.labels is not None and self.y is not None:
             self.ax_.legend(frameon=False, fontsize=9)
-        return self
 
 
 def scale_classically(squares: Floats) -> tuple[Floats, float]:
