@@ -234,7 +234,9 @@ def _find_task(column: arrow.Column, target: str, wanted: Task | None) -> tuple[
         else:
             found = Task.REGRESSION, f"the target has {n_distinct:,} distinct numbers"
     if n_distinct < 2:
-        raise BadFile(f"The target {target!r} has only one value, so there is nothing to predict. Give another --target.")
+        raise BadFile(
+            f"The target {target!r} has only one value, so there is nothing to predict. Give another --target."
+        )
     if found[0] is Task.CLASSIFICATION and n_distinct > 1000 and n_distinct > 0.5 * len(column):
         raise BadFile(
             f"The target {target!r} has {n_distinct:,} labels in {len(column):,} rows: it looks like row names. "
