@@ -44,7 +44,7 @@ EXCEPTIONS = {
     (("estimators.base",), "reports"): "model.report(): a page on a model loads when it is asked for",
     (METHODS, "inspection"): "model.shap_values(), forest.neighbors(): thin methods, the work is above",
     (
-        ("estimators.tasks", "estimators.forest_base", "estimators.out_of_bag"),
+        ("estimators.base", "estimators.tasks", "estimators.forest_base", "estimators.out_of_bag"),
         "uncertainty",
     ): "forest.predict_quantiles(), oob_.error_interval(): thin methods, the work is above",
     (("estimators.checkpoints",), "io"): "a checkpoint is made of model files",

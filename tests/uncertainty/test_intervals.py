@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 import weald
 from weald import DecisionTreeRegressor, ExtraTreesRegressor, RandomForestRegressor
 from weald.errors import DataError, ParameterError
-from weald.estimators.kept_errors import Weighing, bound
+from weald.estimators.calibration.kept_errors import Weighing, bound
 
 pytestmark = pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 RNG = np.random.default_rng(9)
@@ -173,7 +173,7 @@ def test_sparse_matrices_give_the_same(make):
 def test_numbers_of_threads_and_blocks_do_not_matter(monkeypatch):
     model, _, X_new, _ = fit("weights")
     expected = [model.predict_interval(X_new, 0.8, method=method) for method in METHODS]
-    monkeypatch.setattr("weald.estimators.kept_errors.BATCH_BYTES", 8 * N * 7)
+    monkeypatch.setattr("weald.estimators.calibration.kept_errors.BATCH_BYTES", 8 * N * 7)
     monkeypatch.setattr("weald.uncertainty.intervals.BLOCK_BYTES", 4 * 30 * 11)
     monkeypatch.setattr("weald.uncertainty.jackknife.BLOCK_BYTES", 8 * N * 9)
     monkeypatch.setattr("weald.uncertainty.jackknife.MOST_ROWS", 10)
@@ -209,7 +209,7 @@ def test_held_out_rows_give_split_conformal_intervals():
         low, high = model.predict_quantiles(rest, [0.1, 0.9]).T
         shift = np.sort(np.maximum(low - y_rest, y_rest - high))[math.ceil(0.8 * 31) - 1]
         found = model.predict_interval(NUMBERS[N:], 0.8, method="cqr")
-        expected = model.predict_quantiles(NUMBERS[N:], [0.1, 0.9]) + [-shift, shift]
+        expected = model.predict_quantiles(NUMBERS[N:], [0.1, 0.9]) + np.array([-shift, shift])
         np.testing.assert_allclose(found, expected)
         scale = model.predict_std(rest) + model.predict_std(rest).mean() / 10
         half = np.sort(np.abs(y_rest - model.predict(rest)) / scale)[math.ceil(0.8 * 31) - 1]

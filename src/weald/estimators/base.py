@@ -26,9 +26,9 @@ from weald.engines.params import Growth
 from weald.errors import ParameterError, shown
 from weald.estimators import chunked_prediction, multi_output
 from weald.estimators.calibration.calibrator import require_uncalibrated
+from weald.estimators.calibration.kept_errors import KeptErrors
 from weald.estimators.features import Features, features_of
 from weald.estimators.fit import fit
-from weald.estimators.kept_errors import KeptErrors
 from weald.estimators.multi_output import forests_of
 from weald.estimators.prediction import mark_paths, voting_of
 from weald.estimators.stopping_rules import COMPACTED

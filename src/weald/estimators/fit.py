@@ -29,11 +29,11 @@ from weald.engines.params import Growth
 from weald.engines.precision import warn_of_rounding
 from weald.errors import DataError, ParameterError, warn
 from weald.estimators import growing, multi_output, out_of_bag, resampling
+from weald.estimators.calibration.kept_errors import TableOfRows, keep_errors
 from weald.estimators.checkpoints import Checkpoint
 from weald.estimators.error_surface import choose_shrinkage, rows_outside_bags
 from weald.estimators.features import Features, features_of
 from weald.estimators.growing import Grower, Plan
-from weald.estimators.kept_errors import TableOfRows, keep_errors
 from weald.estimators.merging import same_values
 from weald.estimators.multi_output import forests_of
 from weald.estimators.out_of_bag import OutOfBag

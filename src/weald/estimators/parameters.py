@@ -453,13 +453,13 @@ ATTRIBUTES = (
     ),
     Attribute(
         "kept_errors_",
-        "weald.estimators.kept_errors.RegressionErrors",
+        "weald.estimators.calibration.kept_errors.RegressionErrors",
         "The errors that intervals are computed from, if `keep_errors` is set or after `attach_errors`.",
         Task.REGRESSION,
     ),
     Attribute(
         "kept_errors_",
-        "weald.estimators.kept_errors.ClassificationErrors",
+        "weald.estimators.calibration.kept_errors.ClassificationErrors",
         "The scores that prediction sets are computed from, if `keep_errors` is set or after `attach_errors`.",
         Task.CLASSIFICATION,
     ),

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald.data.arguments import FLAG, check_argument
 from weald.data.table import TrainingArguments
 from weald.errors import DataError, ParameterError
-from weald.estimators.kept_errors import KeptErrors, TableOfRows, keep_errors, of_new_rows
+from weald.estimators.calibration.kept_errors import KeptErrors, TableOfRows, keep_errors, of_new_rows
 from weald.estimators.multi_output import is_multi_output, one_target_only
 from weald.estimators.out_of_bag import estimate_out_of_bag
 from weald.estimators.training_data import TrainingData, is_training_data, read_again, read_new_rows

@@ -27,7 +27,7 @@ from weald.engines.interface import Engine, LeafMembership
 from weald.engines.threads import count_threads
 from weald.errors import ParameterError
 from weald.estimators.calibration.arithmetic import add_up
-from weald.estimators.kept_errors import RegressionErrors, bound, exact
+from weald.estimators.calibration.kept_errors import RegressionErrors, bound, exact
 from weald.forest.leaf_targets import LeafTargets
 from weald.uncertainty.attached_errors import errors_of
 from weald.uncertainty.distribution import LARGE

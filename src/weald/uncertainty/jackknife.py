@@ -20,9 +20,9 @@ import numpy as np
 from weald.data.types import BoolArray, FloatArray, IntArray, TableLike
 from weald.engines.choose import open_engine
 from weald.engines.threads import count_threads
+from weald.estimators.calibration.kept_errors import CLOSE, RegressionErrors, cumulate, weight_needed
 from weald.estimators.chunked_prediction import RowProgress
 from weald.estimators.features import RowBlocks
-from weald.estimators.kept_errors import CLOSE, RegressionErrors, cumulate, weight_needed
 from weald.estimators.prediction import read_rows, voting_of
 
 if TYPE_CHECKING:

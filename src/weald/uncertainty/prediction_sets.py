@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald.data.arguments import OneOf, WholeNumber, check_argument
 from weald.data.types import BoolArray, TableLike
 from weald.estimators.calibration.calibrator import uncalibrated
-from weald.estimators.kept_errors import ClassificationErrors, bound, cumulated_scores, uniform
+from weald.estimators.calibration.kept_errors import ClassificationErrors, bound, cumulated_scores, uniform
 from weald.uncertainty.attached_errors import errors_of
 from weald.uncertainty.intervals import read_coverage
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 METHODS = ("lac", "aps")
 PURPOSE_SETS = 34  # of the draws for new rows
+CLOSE = 1e-12  # scores that differ by less are equal but for rounding
 BLOCK_BYTES = 2**26  # of scores that are held at a time
 
 
@@ -37,9 +38,9 @@ def predict_set(model: "TreeClassifier", X: TableLike, coverage: float, method: 
     assert isinstance(errors, ClassificationErrors)  # noqa: S101  (for the type checker: of a classifier)
     shares = uncalibrated(model).predict_proba(X)
     if method == "lac":
-        found: BoolArray = 1.0 - shares <= bound(errors.lac, errors.weighing, coverage)
+        found: BoolArray = 1.0 - shares <= bound(errors.lac, errors.weighing, coverage) + CLOSE
         return found
-    limit = bound(errors.aps, errors.weighing, coverage)
+    limit = bound(errors.aps, errors.weighing, coverage) + CLOSE
     u = uniform(model.seed_, np.arange(len(shares)), PURPOSE_SETS, repeat)
     found = np.empty(shares.shape, dtype=np.bool_)
     step = max(1, BLOCK_BYTES // (8 * shares.shape[1]))

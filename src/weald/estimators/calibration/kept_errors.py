@@ -60,7 +60,7 @@ def bound(errors: FloatArray, weighing: Weighing, coverage: float) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from weald.estimators.kept_errors import Weighing, bound
+    >>> from weald.estimators.calibration.kept_errors import Weighing, bound
     >>> nine = np.array([9.0, 1.0, 8.0, 2.0, 7.0, 3.0, 6.0, 4.0, 5.0])
     >>> bound(nine, Weighing(None, whole=True), 0.8), bound(nine, Weighing(None, whole=True), 0.95)
     (8.0, inf)
