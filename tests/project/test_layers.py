@@ -34,7 +34,19 @@ LAYERS = {
     "dask": ("codes", "io", "estimators", "engines", "forest", "data"),
     "plot": ("inspection", "estimators", "engines", "forest", "data"),
     "reports": ("plot", "inspection", "io", "estimators", "engines", "forest", "data"),
-    "cli": ("reports", "plot", "inspection", "dask", "codes", "io", "estimators", "engines", "forest", "data"),
+    "cli": (
+        "reports",
+        "plot",
+        "uncertainty",
+        "inspection",
+        "dask",
+        "codes",
+        "io",
+        "estimators",
+        "engines",
+        "forest",
+        "data",
+    ),
 }
 
 # Modules, and the package above them that they import inside functions, and why.

@@ -28,8 +28,10 @@ CLOSE = 1e-12  # scores that differ by less are equal but for rounding
 BLOCK_BYTES = 2**26  # of scores that are held at a time
 
 
-def predict_set(model: "TreeClassifier", X: TableLike, coverage: float, method: str, repeat: int) -> BoolArray:
-    """Predict sets of classes; see `TreeClassifier.predict_set`."""
+def predict_set(
+    model: "TreeClassifier", X: TableLike, coverage: float, method: str, repeat: int = 0, first: int = 0
+) -> BoolArray:
+    """Predict sets of classes; see `TreeClassifier.predict_set`. `first`: position of the first row, for its draw."""
     check_is_fitted(model)
     read_coverage(coverage)
     check_argument("method", method, (OneOf(METHODS),))
@@ -41,7 +43,7 @@ def predict_set(model: "TreeClassifier", X: TableLike, coverage: float, method: 
         found: BoolArray = 1.0 - shares <= bound(errors.lac, errors.weighing, coverage) + CLOSE
         return found
     limit = bound(errors.aps, errors.weighing, coverage) + CLOSE
-    u = uniform(model.seed_, np.arange(len(shares)), PURPOSE_SETS, repeat)
+    u = uniform(model.seed_, np.arange(first, first + len(shares)), PURPOSE_SETS, repeat)
     found = np.empty(shares.shape, dtype=np.bool_)
     step = max(1, BLOCK_BYTES // (8 * shares.shape[1]))
     for begin in range(0, len(shares), step):
