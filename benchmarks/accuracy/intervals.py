@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import RandomForestClassifier as SklearnClassifier
 from sklearn.ensemble import RandomForestRegressor as SklearnRegressor
 from sklearn.tree import DecisionTreeRegressor
@@ -39,6 +40,8 @@ NOISIEST = 0.8  # quantile of the scale of the noise
 def load(folder, name):
     table = pd.read_parquet(folder / f"{name}.parquet")
     table = table.drop(columns=[c for c in ("split",) if c in table])
+    labels = table.drop(columns="target").select_dtypes(exclude="number").columns
+    table = table.astype(dict.fromkeys(labels, "category"))  # a split may have no value of a column
     return table.drop(columns="target"), table["target"].to_numpy()
 
 
@@ -100,18 +103,31 @@ def with_mapie_jackknife(X, y, X_new, seed, given):
     return made.predict_interval(X_new)[1][:, :, 0]
 
 
+class OneQuantile(RegressorMixin, BaseEstimator):
+    """One quantile of a fitted forest, as the model that MAPIE wants."""
+
+    def __init__(self, forest, q):
+        self.forest, self.q = forest, q
+        self.is_fitted_ = True
+
+    def fit(self, X, y):
+        """Do nothing."""
+        return self
+
+    def predict(self, X):
+        """Predict the quantile."""
+        return self.forest.predict(X, quantiles=self.q)
+
+
 def with_mapie_cqr(X, y, X_new, seed, given):
     from mapie.regression import ConformalizedQuantileRegressor
     from quantile_forest import RandomForestQuantileRegressor
 
     half = len(y) // 2
-    models = [
-        RandomForestQuantileRegressor(
-            given.trees, min_samples_leaf=5, max_features=1 / 3, random_state=seed, n_jobs=1, default_quantiles=q,
-            max_samples_leaf=None,
-        ).fit(X[:half], y[:half])
-        for q in ((1 - COVERAGE) / 2, (1 + COVERAGE) / 2, 0.5)
-    ]  # fmt: skip
+    forest = RandomForestQuantileRegressor(
+        given.trees, min_samples_leaf=5, max_features=1 / 3, random_state=seed, n_jobs=1, max_samples_leaf=None
+    ).fit(X[:half], y[:half])
+    models = [OneQuantile(forest, q) for q in ((1 - COVERAGE) / 2, (1 + COVERAGE) / 2, 0.5)]
     made = ConformalizedQuantileRegressor(models, confidence_level=COVERAGE, prefit=True)
     made.conformalize(X[half:], y[half:])
     return made.predict_interval(X_new)[1][:, :, 0]
