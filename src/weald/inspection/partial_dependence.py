@@ -1,7 +1,7 @@
 """Dependence of predictions on features: partial dependence, individual conditional expectations, local effects.
 
     dependence      any fitted model, rows    ->    curves
-    Rows            rows block by block, with integer weights
+    WeightedRows    rows block by block, with integer weights
     integrate       sums of an engine         ->    values at each place
 
 A forest's prediction is a step function of each numeric feature, so partial dependence is exact at every value, not
@@ -34,7 +34,7 @@ from weald.estimators.multi_output import forests_of, is_multi_output, listed
 from weald.estimators.prediction import read_rows, voting_of
 from weald.forest.forest import Forest
 from weald.forest.votes import node_values
-from weald.inspection.dependence_result import Curve, Dependence, read_values
+from weald.inspection.dependence_result import DependenceCurve, DependenceCurves, read_values
 from weald.inspection.free_axes import Axis, Column, free_features, read_points, thresholds_of
 from weald.inspection.importance_result import names_of
 
@@ -58,7 +58,7 @@ def dependence(
     points: Any = None,
     sample_weight: ColumnLike = None,
     names: Sequence[str] | None = None,
-) -> Dependence:
+) -> DependenceCurves:
     """Compute how the predictions of a model depend on features.
 
     Parameters
@@ -85,8 +85,8 @@ def dependence(
 
     Returns
     -------
-    Dependence
-        A curve for each feature or pair: see `weald.inspection.dependence_result.Curve`.
+    DependenceCurves
+        A curve for each feature or pair: see `weald.inspection.dependence_result.DependenceCurve`.
 
     Examples
     --------
@@ -103,14 +103,14 @@ def dependence(
     """
     request = _read(model, X, features, kind, points, sample_weight, names)
     compute = {"partial": partial_curves, "individual": individual_curves, "ale": local_curves}[kind]
-    return Dependence(kind, compute(request), request.rows.n_rows)
+    return DependenceCurves(kind, compute(request), request.rows.n_rows)
 
 
 # ------------------------------------------------------------------------------------------------------- the request
 
 
 @dataclass(frozen=True)
-class Rows:
+class WeightedRows:
     """Rows of a table, in blocks, and their weights as integers."""
 
     blocks: tuple[Native, ...]  # arrays, or sparse tables by row
@@ -148,7 +148,7 @@ class Request:
     """The curves to compute, and the model and rows to compute them from."""
 
     model: TreeModel
-    rows: Rows
+    rows: WeightedRows
     names: tuple[str, ...]
     groups: tuple[Group, ...]
     points: Any
@@ -195,7 +195,7 @@ class Request:
         return tuple((o, label) for o, labels in enumerate(listed(classes)) for label in labels)
 
 
-def read_table(model: TreeModel, X: TableLike, sample_weight: ColumnLike, caller: str) -> Rows:
+def read_table(model: TreeModel, X: TableLike, sample_weight: ColumnLike, caller: str) -> WeightedRows:
     """Read the rows, with the schema of the fit, and the weights as integers."""
     if not isinstance(model, TreeModel):
         raise DataTypeError(f"{caller} got {shown(model)} as its model. Give a fitted tree or forest of weald.")
@@ -211,11 +211,11 @@ def read_table(model: TreeModel, X: TableLike, sample_weight: ColumnLike, caller
     return rows_of(blocks, sample_weight)
 
 
-def rows_of(blocks: Sequence[Native], sample_weight: ColumnLike) -> Rows:
+def rows_of(blocks: Sequence[Native], sample_weight: ColumnLike) -> WeightedRows:
     """Give rows that have been read their weights."""
     n_rows = sum(block.shape[0] for block in blocks)
     by_row = tuple(block.tocsr() if sparse.issparse(block) else block for block in blocks)
-    return Rows(by_row, whole_weights(read_weight(sample_weight, n_rows=n_rows)))
+    return WeightedRows(by_row, whole_weights(read_weight(sample_weight, n_rows=n_rows)))
 
 
 def whole_weights(weight: FloatArray | None) -> IntArray | None:
@@ -292,7 +292,7 @@ def _read_values(request: Request, points: Mapping[Any, Any]) -> dict[int, Float
 # --------------------------------------------------------------------------------------------------- partial dependence
 
 
-def partial_curves(request: Request) -> list[Curve]:
+def partial_curves(request: Request) -> list[DependenceCurve]:
     """Average over all rows."""
     singles = _axes(request, [group for group in request.groups if len(group) == 1])
     pairs = _axes(request, [group for group in request.groups if len(group) == 2], most=N_POINTS_OF_PAIRS)
@@ -403,19 +403,19 @@ def integrate(sums: DependenceSums, free: FreeFeatures, total: float) -> list[Fl
 
 def _curve(
     request: Request, kind: str, axes: tuple[Axis, ...], values: FloatArray, individual: FloatArray | None = None
-) -> Curve:
-    return Curve(kind, axes, values, request.outputs(), individual, request.schema)
+) -> DependenceCurve:
+    return DependenceCurve(kind, axes, values, request.outputs(), individual, request.schema)
 
 
 # ------------------------------------------------------------------------------------------------------ individual
 
 
-def individual_curves(request: Request) -> list[Curve]:
+def individual_curves(request: Request) -> list[DependenceCurve]:
     """Predict each row with each value."""
     return [_individual_curve(request, group[0]) for group in request.groups]
 
 
-def _individual_curve(request: Request, feature: int) -> Curve:
+def _individual_curve(request: Request, feature: int) -> DependenceCurve:
     """Predict all rows with each value of a feature."""
     points, column = request.points, request.column(feature)
     if isinstance(points, dict) and feature in points:
@@ -458,7 +458,7 @@ def _dense(block: Native) -> FloatArray:
 # ---------------------------------------------------------------------------------------------------- local effects
 
 
-def local_curves(request: Request) -> list[Curve]:
+def local_curves(request: Request) -> list[DependenceCurve]:
     """Accumulate the mean change at each threshold over the rows in the bin around it."""
     schema = request.schema
     for (feature,) in request.groups:

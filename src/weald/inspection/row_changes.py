@@ -18,7 +18,7 @@ from weald.data.types import BoolArray, FloatArray, IntArray, Label
 from weald.estimators.prediction import sum_votes
 from weald.forest.describe.conditions import Names, format_number, format_value
 from weald.inspection.free_axes import Axis, Column, thresholds_of
-from weald.inspection.partial_dependence import Request, Rows, partial_values
+from weald.inspection.partial_dependence import Request, WeightedRows, partial_values
 
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
@@ -74,14 +74,16 @@ class Aim:
 
     def words(self) -> str:
         """Describe the aim."""
-        move = self.move
-        return "change the prediction" if move is None else f"move the prediction by {format_number(move)} or more"
+        if self.move is None:
+            return "change the prediction"
+        distance = f"{self.move:,.0f}" if self.move >= 1000 else format_number(self.move)
+        return f"move the prediction by {distance} or more"
 
 
 def list_changes(
     model: "TreeModel",
     row: Matrix,
-    table: Rows | None,
+    table: WeightedRows | None,
     predicted: FloatArray,
     names: Names,
     move: float | None,
@@ -91,7 +93,7 @@ def list_changes(
     aim = Aim.of(model, predicted, move)
     features = np.unique(model.forest_.feature[model.forest_.feature >= 0]).tolist()
     groups = tuple((feature,) for feature in features)
-    request = Request(model, Rows((row,), None), tuple(names.features), groups, None)
+    request = Request(model, WeightedRows((row,), None), tuple(names.features), groups, None)
     thresholds = thresholds_of(model.forest_)
     axes = {f: request.column(f).thresholds(thresholds[f]) for f in features}
     found = []

@@ -12,7 +12,7 @@ from weald.data.table import Matrix
 from weald.data.types import Array, ColumnLike, FloatArray, IntArray
 from weald.estimators.base import TreeModel
 from weald.forest.describe.markup import Markup
-from weald.inspection.dependence_result import Curve
+from weald.inspection.dependence_result import DependenceCurve
 from weald.inspection.partial_dependence import Request, individual_curves, partial_curves, rows_of
 from weald.reports import charts
 from weald.reports.charts import Series
@@ -55,8 +55,8 @@ def section(model: TreeModel, rows: Matrix, weight: ColumnLike, order: IntArray,
         f"{n_rows:,} rows; small marks below are deciles of the feature."
     )
     caution = (
-        "Where features go together, some of these rows could not exist: read the curves as what the forest would "
-        "predict, not as what the world would do."
+        "If features are correlated, some combinations of values cannot occur. The curves describe the forest, not "
+        "causes."
     )
     return Section("dependence", "Partial dependence", lead, stack(figures(*pictures), note(caution)))
 
@@ -81,7 +81,7 @@ def _band_points(column: FloatArray) -> FloatArray:
     return np.unique(np.quantile(known, np.linspace(0.01, 0.99, N_BAND)))
 
 
-def _describe(model: TreeModel, mean: Curve, band: Curve, column: FloatArray) -> Dependence:
+def _describe(model: TreeModel, mean: DependenceCurve, band: DependenceCurve, column: FloatArray) -> Dependence:
     """Choose what to draw of a curve."""
     classes = getattr(model, "classes_", None)
     axis = mean.axes[0]
@@ -103,7 +103,7 @@ def _describe(model: TreeModel, mean: Curve, band: Curve, column: FloatArray) ->
     return Dependence(axis.name, _of(classes, -1), [around], rug, time=axis.time)
 
 
-def _edges(band: Curve, k: int) -> FloatArray:
+def _edges(band: DependenceCurve, k: int) -> FloatArray:
     """Return the 10 % and the 90 % quantile of the rows at each point."""
     assert band.individual is not None  # noqa: S101  (for the type checker: the curve has rows)
     lines = band.individual[..., k] if band.outputs is not None else band.individual
@@ -111,7 +111,7 @@ def _edges(band: Curve, k: int) -> FloatArray:
     return edges
 
 
-def _describe_categories(classes: Array | None, mean: Curve, band: Curve) -> Dependence:
+def _describe_categories(classes: Array | None, mean: DependenceCurve, band: DependenceCurve) -> Dependence:
     """With many classes, show the class that changes most; with very many categories, the most common ones."""
     axis, n = mean.axes[0], len(mean.axes[0].points)
     order = np.argsort(-axis.frequencies, kind="stable")

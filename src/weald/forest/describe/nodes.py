@@ -8,7 +8,7 @@ training_error    the error on the tree's training rows
 import numpy as np
 
 from weald.data.task import Task
-from weald.data.types import Array, FloatArray, IntArray, Label
+from weald.data.types import Array, FloatArray, Label
 from weald.errors import ParameterError
 from weald.forest.describe.conditions import SIDES, FittedTree, Names, questions
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, Forest
@@ -27,7 +27,7 @@ def list_nodes(model: FittedTree, names: Names) -> dict[str, Array | list[Label]
     return {
         "node": np.arange(forest.n_nodes),
         "depth": forest.depth().astype(np.int64),
-        "parent": parents(forest),
+        "parent": forest.parents(),
         "left": np.where(cut, forest.left(), NONE).astype(np.int64),
         "right": np.where(cut, forest.right, NONE).astype(np.int64),
         "split": [None if q is None else q.left for q in asked],
@@ -54,15 +54,6 @@ def _node_predictions(model: FittedTree, names: Names) -> tuple[FloatArray, Arra
     shares: FloatArray = model.tree_.value[:, 0, :]
     prediction: Array = names.classes[shares.argmax(axis=1)]
     return shares, prediction
-
-
-def parents(forest: Forest) -> IntArray:
-    """Number of each node's parent within its tree; -1 for the root. The forest has one tree."""
-    found = np.full(forest.n_nodes, NONE, dtype=np.int64)
-    split = np.flatnonzero(forest.feature >= 0)
-    found[split + 1] = split
-    found[forest.right[split]] = split
-    return found
 
 
 def errors(model: FittedTree) -> FloatArray:

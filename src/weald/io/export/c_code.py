@@ -302,8 +302,7 @@ def _walk(forest: Forest, answers: LeafValues, name: str) -> str:
     at[is_split] = np.arange(n_splits)
     at[~is_split] = n_places + answers.number
     split = np.flatnonzero(is_split)
-    roots = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))
-    nodes = np.column_stack([asked, at[split + 1], at[roots[split] + forest.right[split]]])
+    nodes = np.column_stack([asked, at[split + 1], at[forest.right_children()[split]]])
     has_sets = len(forest.category_start) > 1
     flags = {"missing_left": MISSING_LEFT, "categorical": CATEGORICAL, "others_left": OTHERS_LEFT}
     return WALK.format(

@@ -176,10 +176,9 @@ def _mixed_rows(forest: Forest, n_labels: list[int], n_rows: int, rng: np.random
 def parents_of(forest: Forest) -> IntArray:
     """Return each node's parent among all nodes, negative if the node is its right child; roots have n_nodes."""
     parents = np.full(forest.n_nodes, forest.n_nodes, dtype=np.int64)
-    roots = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))
     split = np.flatnonzero(forest.feature >= 0)
     parents[split + 1] = split
-    parents[roots[split] + forest.right[split]] = -1 - split
+    parents[forest.right_children()[split]] = -1 - split
     return parents
 
 
