@@ -455,8 +455,8 @@ def sure(place):
 def test_intervals_are_columns_of_the_predictions(sure, tmp_path, capsys, method):
     folder, numbers, _, X, _ = sure
     out = tmp_path / "p.csv"
-    how = [] if method is None else ["--method", method]
-    ask(capsys, "predict", folder / "ri.weald", folder / "new.csv", "-o", out, "--interval", 0.8, *how)
+    how = "0.8" if method is None else f"0.8, {method}"
+    ask(capsys, "predict", folder / "ri.weald", folder / "new.csv", "-o", out, "--interval", how)
     table = pd.read_csv(out)
     assert list(table) == ["prediction", "lower", "upper"]
     np.testing.assert_allclose(table.iloc[:, 1:], numbers.predict_interval(X, 0.8, method=method), rtol=1e-12)
@@ -466,7 +466,7 @@ def test_intervals_are_columns_of_the_predictions(sure, tmp_path, capsys, method
 def test_sets_are_a_column_of_the_predictions(sure, tmp_path, capsys, method):
     folder, _, classes, X, _ = sure
     out = tmp_path / "p.csv"
-    ask(capsys, "predict", folder / "mi.weald", folder / "new.csv", "-o", out, "--set", 0.99, "--method", method)
+    ask(capsys, "predict", folder / "mi.weald", folder / "new.csv", "-o", out, "--set", f"0.99,{method}")
     found = pd.read_csv(out, keep_default_na=False)["set"].tolist()
     sets = classes.predict_set(X, 0.99, method=method)
     assert found == ["|".join(classes.classes_[row]) for row in sets]
@@ -478,7 +478,7 @@ def test_the_draws_of_sets_do_not_depend_on_the_pieces_of_a_file(sure, tmp_path,
     model, data, found = folder / "mi.weald", folder / "new.csv", []
     pd.read_csv(data).to_parquet(tmp_path / "new.parquet", row_group_size=40)
     for file in (data, tmp_path / "new.parquet"):
-        ask(capsys, "predict", model, file, "-o", tmp_path / "p.csv", "--set", 0.8, "--method", "aps")
+        ask(capsys, "predict", model, file, "-o", tmp_path / "p.csv", "--set", "0.8,aps")
         found.append((tmp_path / "p.csv").read_text())
     assert found[0] == found[1]
 
@@ -490,13 +490,13 @@ def test_the_draws_of_sets_do_not_depend_on_the_pieces_of_a_file(sure, tmp_path,
         ("ri", "--set 0.9", "predicts numbers. Use --interval."),
         ("r", "--interval 0.9", "Train it with --set keep_errors=true."),
         ("m", "--set 0.9", "Train it with --set keep_errors=true."),
-        ("ri", "--interval 90", "is not between 0 and 1"),
-        ("ri", "--interval 0", "is not between 0 and 1"),
-        ("ri", "--interval nan", "is not between 0 and 1"),
-        ("mi", "--set 1", "is not between 0 and 1"),
-        ("ri", "--method cqr", "Give --interval 0.9, too."),
-        ("ri", "--interval 0.9 --method naive", "method='naive' is not allowed"),
-        ("mi", "--set 0.9 --method cqr", "method='cqr' is not allowed"),
+        ("ri", "--interval 90", "is not a number between 0 and 1"),
+        ("ri", "--interval 0", "is not a number between 0 and 1"),
+        ("ri", "--interval nan", "is not a number between 0 and 1"),
+        ("ri", "--interval cqr", "is not a number between 0 and 1"),
+        ("mi", "--set 1", "is not a number between 0 and 1"),
+        ("ri", "--interval 0.9,naive", "method='naive' is not allowed"),
+        ("mi", "--set 0.9,cqr", "method='cqr' is not allowed"),
     ],
 )
 def test_intervals_and_sets_that_cannot_be_are_refused(sure, capsys, name, options, words):

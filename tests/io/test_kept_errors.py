@@ -122,3 +122,14 @@ def test_changed_arrays_are_refused_or_predict(case):
             continue
         for method in METHODS[case]:
             predict(found, X, method)
+
+
+@pytest.mark.parametrize("way", ["to_c", "to_onnx", "to_treelite", "to_shap", "to_sklearn"])
+def test_exports_say_that_they_have_no_quantiles_and_intervals(way):
+    for case, lost in (
+        ("errors, means", ["targets of leaves: no quantiles", "errors of predictions: no intervals"]),
+        ("errors", ["errors of predictions: no prediction sets"]),
+        ("pruned", []),
+    ):
+        made = getattr(cases.models()[case][0], way)(check=False)
+        assert [words for words in made.parity.lost if "errors of pred" in words or "targets of" in words] == lost

@@ -35,19 +35,21 @@ def predict(
         ),
     ] = None,
     interval: Annotated[
-        float | None,
+        str | None,
         typer.Option(
             "--interval",
-            help="Add the ends of an interval for a numeric target, for example 0.9; train with --set keep_errors=true",
+            metavar="COVERAGE",
+            help="Add the ends of an interval for a numeric target, for example 0.9, or with a method 0.9,cqr; train "
+            "with --set keep_errors=true",
         ),
     ] = None,
     set_: Annotated[
-        float | None,
-        typer.Option("--set", help="Add a set of classes, for example 0.9; train with --set keep_errors=true"),
-    ] = None,
-    method: Annotated[
         str | None,
-        typer.Option("--method", help="Method of --interval: oob, oob-scaled, jackknife+ab, cqr; of --set: lac, aps"),
+        typer.Option(
+            "--set",
+            metavar="COVERAGE",
+            help="Add a set of classes, for example 0.9, or with a method 0.9,aps; train with --set keep_errors=true",
+        ),
     ] = None,
     id: Id = None,
     jobs: Jobs = None,
@@ -67,7 +69,7 @@ def predict(
     check_place(out, read=[data, model])
     forest = load_model(model)
     forest.n_jobs = jobs
-    more = More(read_levels(forest, quantiles), *read_coverages(forest, interval, set_, method))
+    more = More(read_levels(forest, quantiles), *read_coverage(forest, interval, set_))
     n_rows = 0
     printed = screen.JsonRows("predictions") if json and out is None else None
     with quiet_warnings() as said, open_writer(out) if printed is None else nullcontext(printed.write) as write:
@@ -121,9 +123,7 @@ class More:
     method: str | None = None
 
 
-def read_coverages(
-    model: "TreeModel", interval: float | None, set_: float | None, method: str | None
-) -> tuple[float | None, str | None]:
+def read_coverage(model: "TreeModel", interval: str | None, set_: str | None) -> tuple[float | None, str | None]:
     """Read the coverage of intervals or sets, and their method."""
     from weald.cli.failures import UserError
 
@@ -132,16 +132,22 @@ def read_coverages(
         raise UserError("--interval needs a numeric target, but the model predicts classes. Use --set.")
     if set_ is not None and not is_classes:
         raise UserError("--set needs a target of classes, but the model predicts numbers. Use --interval.")
-    option, coverage = ("--set", set_) if is_classes else ("--interval", interval)
-    if coverage is None:
-        if method is not None:
-            raise UserError(f"--method {method} is a method of {option}. Give {option} 0.9, too.")
+    option, given, example = ("--set", set_, "aps") if is_classes else ("--interval", interval, "cqr")
+    if given is None:
         return None, None
+    text, _, method = given.partition(",")
+    try:
+        coverage = float(text)
+    except ValueError:
+        coverage = 0.0
     if not 0 < coverage < 1:
-        raise UserError(f"{option} {coverage:g} is not between 0 and 1. Give, for example, 0.9.")
+        raise UserError(
+            f"{option} {given!r} is not a number between 0 and 1. Give, for example, 0.9, or with a method "
+            f"0.9,{example}."
+        )
     if not hasattr(model, "kept_errors_"):
         raise UserError(f"The model has no errors for {option}. Train it with --set keep_errors=true.")
-    return coverage, method
+    return coverage, method.strip() or None
 
 
 def answer(
