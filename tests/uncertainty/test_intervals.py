@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import weald
+from tests.scripts import run_to_the_end
 from weald import DecisionTreeRegressor, ExtraTreesRegressor, RandomForestRegressor
 from weald.errors import DataError, ParameterError
 from weald.estimators.calibration.kept_errors import Weighing, bound
@@ -189,7 +190,7 @@ def test_collections_of_dask_are_predicted_by_partition():
     model, _, X_new, _ = fit("forest")
     lazy = dask.from_array(X_new, chunks=(10, 4))
     table = frames.from_pandas(pd.DataFrame(X_new), npartitions=3)
-    for method in METHODS:
+    for method in ("oob", "cqr"):
         expected = model.predict_interval(X_new, 0.8, method=method)
         found = model.predict_interval(lazy, 0.8, method=method)
         assert found.shape == (NEW, 2)
@@ -270,6 +271,37 @@ def test_a_warm_start_keeps_the_errors_of_all_trees():
     for method in METHODS:
         expected = fit("forest")[0].predict_interval(X_new, method=method)
         np.testing.assert_array_equal(model.predict_interval(X_new, method=method), expected)
+
+
+def test_progress_is_shown_if_asked_for(capsys):
+    model, _, X_new, _ = fit("forest", verbose=1)
+    capsys.readouterr()
+    model.predict_interval(X_new, 0.8, method="jackknife+ab")
+    assert f"{NEW} of {NEW} rows" in capsys.readouterr().err
+
+
+def test_ctrl_c_stops_a_prediction():
+    run_to_the_end(
+        """
+import os, signal, threading, time
+import numpy as np
+import weald
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(4000, 3))
+model = weald.RandomForestRegressor(20, keep_errors=True, n_jobs=2, random_state=0).fit(X, X[:, 0])
+before = dict(vars(model))
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    model.predict_interval(np.tile(X, (100, 1)), method="jackknife+ab")
+except KeyboardInterrupt:
+    assert vars(model) == before
+    assert model.predict_interval(X[:2]).shape == (2, 2)
+else:
+    raise SystemExit("it was not interrupted")
+""",
+        timeout=60,
+    )
 
 
 @pytest.mark.parametrize(
