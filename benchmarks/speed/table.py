@@ -161,8 +161,8 @@ def error_cell(best, library, task):
 
 
 TEXT = """\
-Seconds to fit, {repeats}, {jobs} threads{parameters}; in brackets, how many times weald is as fast; bold: the fastest of the
-other libraries.
+Seconds to fit, {repeats}, {jobs} threads{parameters}; in brackets, how many times weald is as fast; bold: the
+fastest of the other libraries.
 
 {speed}
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -46,7 +47,8 @@ def fit_ticks(scale: Scale, most: int = 6, words: Callable[[float], str] = say) 
     """Choose as many ticks of a horizontal scale as have labels that fit beside one another."""
     for n in range(most, 0, -1):
         ticks = [(value, words(value)) for value in scale.ticks(n)]
-        if LETTER * sum(len(label) + 1 for _, label in ticks) <= scale.end - scale.start:
+        widest = LETTER * max((len(label) + 1 for _, label in ticks), default=0)
+        if all(scale(other) - scale(one) >= widest for (one, _), (other, _) in pairwise(ticks)):
             break
     return ticks
 
