@@ -137,6 +137,7 @@ KINDS: dict[str, tuple[ArgumentConstraint, ...]] = {
     "warm_start": (FLAG,),
     "calibrate": (OneOf(("isotonic", "sigmoid", "beta", "venn-abers")), NOTHING),
     "keep_targets": (FLAG,),
+    "keep_errors": (FLAG,),
     "max_samples": (WholeNumber(1), ABOVE_0, PER_CLASS, NOTHING),
     "ccp_alpha": (RealNumber(0),),
     "shrinkage": (RealNumber(0), OneOf((OUT_OF_BAG,))),
@@ -200,6 +201,12 @@ def check(given: Mapping[str, Any], task: str) -> None:
             "row. Set bootstrap=True, or calibrate the fitted forest on rows that it has not seen: "
             "forest.calibrated(method, X, y, held_out=True)."
         )
+    if given.get("keep_errors", False):
+        raise ParameterError(
+            "keep_errors=True keeps out-of-bag errors, but with bootstrap=False every tree sees every row. Set "
+            "bootstrap=True, or give the fitted forest rows that it has not seen: "
+            "forest.attach_errors(X, y, held_out=True)."
+        )
     if given.get("shrinkage") == OUT_OF_BAG:
         raise ParameterError(
             "shrinkage='oob' needs out-of-bag errors, but with bootstrap=False every tree sees every row. Set "
@@ -223,6 +230,7 @@ def _check_resampling(given: Mapping[str, Any]) -> None:
     if way == "bagging":
         return
     plain = {"bootstrap": True, "oob_score": False, "class_weight": None, "calibrate": None, "shrinkage": 0.0}
+    plain["keep_errors"] = False
     for name, needed in plain.items():
         if name in given and given[name] is not needed and given[name] != needed:
             raise ParameterError(

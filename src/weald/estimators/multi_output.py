@@ -36,6 +36,7 @@ Model = TypeVar("Model")
 # Parameters that support only one target, and their required values with several.
 PLAIN: dict[str, Any] = {
     "calibrate": None,
+    "keep_errors": False,
     "keep_targets": False,
     "monotonic_cst": None,
     "resampling": "bagging",

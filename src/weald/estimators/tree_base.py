@@ -580,7 +580,7 @@ class SingleTree(TreeModel):
         twin = copy.copy(self)
         pruned = tuple(pruning.prune_forest(forest, float(alpha)) for forest in forests_of(self))
         twin.__dict__.update({"forests_": pruned} if is_multi_output(self) else {"forest_": pruned[0]})
-        for name in ("tree_", "leaf_targets_"):  # of the larger tree
+        for name in ("tree_", "leaf_targets_", "kept_errors_"):  # of the larger tree
             twin.__dict__.pop(name, None)
         twin.ccp_alpha = max(alpha, self.ccp_alpha)
         if not twin.ccp_alpha and pruned[0].n_nodes < forests_of(self)[0].n_nodes:

@@ -8,8 +8,8 @@ GUIDES: dict[str, tuple[tuple[str, str], ...]] = {
     "quality": (
         ("Out-of-bag error", "guides/out-of-bag-error.md"),
         ("Class probabilities and calibration", "guides/probabilities.md"),
-        ("Quantiles and prediction intervals", "guides/prediction-intervals.md"),
     ),
+    "sure": (("Quantiles and prediction intervals", "guides/prediction-intervals.md"),),
     "trees": (("Choosing parameters", "guides/choosing-parameters.md"),),
     "importance": (("Feature importance", "guides/feature-importance.md"),),
     "shap": (("Explaining predictions: SHAP values", "guides/explaining-predictions.md"),),

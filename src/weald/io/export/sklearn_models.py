@@ -34,6 +34,7 @@ from weald.io.export.parity import (
     compare,
     compared_values,
     edge_rows,
+    lost_uncertainty,
     n_categories,
     not_compared,
 )
@@ -164,7 +165,7 @@ def _lost(model: "TreeModel", made: Native) -> list[str]:
         lost.append(f"the criterion {given['criterion']}: impurities are Gini impurities")
     if any(c is not None and not _is_boolean(model, f) for f, c in enumerate(model.schema_.categories)):
         lost.append("labels of categories: rows have their numbers")
-    return lost
+    return [*lost, *lost_uncertainty(model)]
 
 
 # --------------------------------------------------------------------------------------------------- the estimator
