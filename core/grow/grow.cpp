@@ -1,9 +1,11 @@
 #include "grow/grow.h"
 
+#include <algorithm>
 #include <bit>
 #include <optional>
 #include <stdexcept>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "base/weights.h"
@@ -65,7 +67,11 @@ template <class Criterion>
 GrownTrees grow_numbers(const Order& order) {
     const Codes& codes = order.codes;
     const bool fixed = in_fixed_point(codes, order.growth);
-    TargetUnit unit(codes.numbers, !fixed, order.growth.n_draws);
+    constexpr bool kFromZero = std::is_same_v<Criterion, Poisson>;
+    if (kFromZero && *std::min_element(codes.numbers.begin(), codes.numbers.end()) < 0) {
+        throw std::invalid_argument("criterion '" + order.growth.criterion + "' needs targets of at least 0");
+    }
+    TargetUnit unit(codes.numbers, !fixed, order.growth.n_draws, kFromZero);
     GrownTrees grown;
     if (unit.widen(codes.numbers, codes.line)) {
         const NumberModel<WideNumbers, Criterion> model({}, unit.center, unit.exponent);

@@ -188,13 +188,25 @@ struct SquaredError {
     }
 };
 
+// Of targets that are at least 0, whose integers are not centered. A side whose targets are all 0 is not admissible.
+struct Poisson {
+    static constexpr const char* name = "poisson";
+    static constexpr double kNats = 0.6931471805599453;  // ln 2: in one bit
+
+    static double term(double sum, double weight) {
+        const double product = sum * (log2_of(sum) - log2_of(weight));
+        return sum == 0 ? 0.0 : product;
+    }
+};
+
 // Some searches of regression are faster because they rely on the formula of squared error. Every other criterion uses
 // the general search.
 template <class Criterion>
 inline constexpr bool kIsSquaredError = std::is_same_v<Criterion, SquaredError>;
 
 using ClassCriteria = std::tuple<Gini, Entropy, Misclassification>;
-using NumberCriteria = std::tuple<SquaredError>;
+using NumberCriteria = std::tuple<SquaredError, Poisson>;
+using SharedNumberCriteria = std::tuple<SquaredError>;  // those of several targets
 
 // Calls visit.operator()<Criterion>() for each criterion of a list.
 template <class Criteria, class Visit>

@@ -20,5 +20,6 @@ static_assert(TargetModel<ManyClassModel<WeightedClasses, Gini>>);
 static_assert(TargetModel<NumberModel<CountedNumbers, SquaredError>>);
 static_assert(TargetModel<NumberModel<WeightedNumbers, SquaredError>>);
 static_assert(TargetModel<NumberModel<WideNumbers, SquaredError>>);
+static_assert(TargetModel<NumberModel<CountedNumbers, Poisson>>);
 
 }  // namespace weald

@@ -359,13 +359,16 @@ def is_coarse(width: float, exponent: int) -> bool:
     return ldexp(width, exponent - FINE_BITS) < 1.0
 
 
-def fix_target(y: Sequence[float], n_draws: int | None, lengths: Sequence[int] | None) -> Target:
+def fix_target(
+    y: Sequence[float], n_draws: int | None, lengths: Sequence[int] | None, *, from_zero: bool = False
+) -> Target:
     """Express numbers as integers that can be summed exactly.
 
     By default they are narrow: their sums have 64 bits, or 128 with weights in fixed point. If an outlier would take
     the digits of all other numbers, and `lengths` are given, they are wide, so that the others keep their precision.
+    With `from_zero` the center is 0, so that sums of integers are sums of the numbers.
     """
-    center = min(y) / 2 + max(y) / 2
+    center = 0.0 if from_zero else min(y) / 2 + max(y) / 2
     reach = max(abs(v - center) for v in y)
     if reach == 0:
         return Target([0] * len(y), 0, center, 0)
@@ -373,9 +376,10 @@ def fix_target(y: Sequence[float], n_draws: int | None, lengths: Sequence[int] |
     exponent = narrow_exponent(k, n_draws)
     if lengths is not None:
         spread = spread_of(y, lengths)
-        reach = max(abs(v - spread.median) for v in y)
+        middle = 0.0 if from_zero else spread.median
+        reach = max(abs(v - middle) for v in y)
         if is_coarse(spread.width, min(exponent, DOUBLE_BITS - k)) and reach <= LARGEST:
-            center, exponent = spread.median, wide_exponent(math.frexp(reach)[1], n_draws)
+            center, exponent = middle, wide_exponent(math.frexp(reach)[1], n_draws)
     return Target([round(math.ldexp(v - center, exponent)) for v in y], 0, center, exponent)
 
 
@@ -383,8 +387,12 @@ def target_of(coded: Coded, growth: "Growth", *, may_be_wide: bool = True) -> Ta
     """Return the target as class numbers or as integers."""
     if coded.n_classes:
         return Target(coded.classes, coded.n_classes)
+    from_zero = growth.criterion in OF_COUNTS
+    if from_zero and min(coded.numbers) < 0:
+        raise ValueError(f"criterion '{growth.criterion}' needs targets of at least 0")
     exact = growth.bootstrap or (coded.whole and sum(coded.line) < WHOLE_LIMIT)
-    return fix_target(coded.numbers, growth.n_draws if exact else None, coded.line if may_be_wide else None)
+    n_draws, lengths = growth.n_draws if exact else None, coded.line if may_be_wide else None
+    return fix_target(coded.numbers, n_draws, lengths, from_zero=from_zero)
 
 
 LARGEST = 1.7976931348623157e308
@@ -546,6 +554,9 @@ def log2(x: float) -> float:
     return float(k) + z * series * 2.8853900817779268  # 2 / ln 2
 
 
+LN2 = 0.6931471805599453
+
+
 def x_log2_x(n: int) -> float:
     """F(n) = n log2 n, with F(0) = 0."""
     x = float(n)
@@ -576,6 +587,12 @@ def squared_error(side: Tally, mean: int) -> float:
     return a * a / float(side.weight)
 
 
+def poisson(side: Tally, mean: int) -> float:
+    """S * (log2 S - log2 weight), S the sum of the targets: up to a constant, minus half the Poisson deviance in bits."""
+    s = float(side.total)
+    return s * (log2(s) - log2(float(side.weight))) if side.total else 0.0
+
+
 Term = Callable[[Tally, int], float]
 
 # A criterion scores a cut by term(left) + term(right); larger is better. `mean` is the node's mean, rounded down.
@@ -584,7 +601,10 @@ CRITERIA: dict[str, Term] = {
     "entropy": entropy,
     "misclassification": misclassification,
     "squared_error": squared_error,
+    "poisson": poisson,
 }
+# Targets are at least 0, and their integers are not centered. Sides whose targets are all 0 are not admissible.
+OF_COUNTS = ("poisson",)
 # If scores are equal, the higher score by this criterion wins, before anything else is compared.
 TIE_BREAKERS: dict[str, Term] = {"misclassification": gini}
 
@@ -700,6 +720,13 @@ class Tree:
         """Return whether a feature is cut by sets: if it is categorical and has at most `max_categories`."""
         column, most = self.coded.columns[feature], self.growth.max_categories
         return column.is_categorical and (most == 0 or len(column.lows) <= most)
+
+    def decrease(self, gain: float) -> float:
+        """Convert a gain in score to a decrease in impurity, in units of 2^-decrease_unit."""
+        decrease = max(0.0, gain) / float(self.root_weight)
+        if self.growth.criterion == "poisson":  # from bits, in units of 2^-exponent
+            return ldexp(decrease * LN2, self.target.exponent)
+        return decrease
 
     def is_pure(self, ranks: Sequence[int]) -> bool:
         """Return whether all rows have the same target."""
@@ -901,6 +928,8 @@ def cuts_of_feature(tree: Tree, node: "Node", feature: int) -> Iterator[Split]:
             continue
         if min(left.weight, right.weight) < tree.min_weight:
             continue
+        if tree.growth.criterion in OF_COUNTS and min(left.total, right.total) == 0:
+            continue
         split = Split(
             feature=feature,
             threshold=candidate.threshold,
@@ -943,6 +972,8 @@ def mixed(tree: Tree, node: "Node") -> float:
         term = CRITERIA[tree.growth.criterion]
         return term(Tally(tally.size, tally.weight, [tally.weight]), 0) - term(tally, 0)
     squares, explained = squares_about_mean(tree, node)
+    if tree.growth.criterion == "poisson":  # half the deviance in bits, as if the rows were close to their mean
+        return max(0.0, squares - explained) * (0.5 / LN2) / side_value(tally)
     return max(0.0, squares - explained)
 
 
@@ -1022,7 +1053,7 @@ def find_split(tree: Tree, node: Node) -> None:
     split = best_split(tree, node)
     if split is None:
         return
-    node.decrease = max(0.0, split.score - undivided(tree, node)) / float(tree.root_weight)
+    node.decrease = tree.decrease(split.score - undivided(tree, node))
     if growth.min_impurity_decrease > 0 and ldexp(node.decrease, -tree.decrease_unit) < growth.min_impurity_decrease:
         return
     node.split = split
