@@ -119,7 +119,7 @@ class NumberModel {
     // Decreases are in the unit of squares for all criteria.
     double decrease(double of_score) const {
         if constexpr (kIsPoisson) {
-            return ldexp_within(of_score * Poisson::kNats, exponent_);
+            return ldexp_within(of_score * Poisson::kNats, std::min(exponent_, Poisson::kLargestShift));
         } else {
             return of_score;
         }

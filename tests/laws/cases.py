@@ -18,9 +18,12 @@ from weald.data.task import Task
 from weald.engines import criteria
 from weald.engines.native import NativeEngine
 from weald.engines.params import UNLIMITED, Growth
+from weald.engines.reference import definition
 from weald.engines.reference.engine import ReferenceEngine
+from weald.estimators import multi_output
 
 CRITERIA = tuple(criteria.tasks())
+OF_SEVERAL_TARGETS = tuple(c for c in CRITERIA if c not in multi_output.SINGLE)
 REFERENCE = ReferenceEngine()
 CORES = {name: NativeEngine(_core.load(name)) for name in _core.supported()}
 NATIVE = next(iter(CORES.values()))
@@ -110,6 +113,13 @@ def change(table, **changes):
     return replace(changed, size=size)
 
 
+def suited(criterion, table):
+    """Give a table targets that a criterion allows: for criteria of counts, negative ones become 0."""
+    if criterion not in definition.OF_COUNTS or not (table.target < 0).any():
+        return table
+    return replace(table, target=np.maximum(table.target, 0.0))
+
+
 def take_rows(table, rows):
     weight = None if table.weight is None else table.weight[rows]
     return change(table, X=table.X[rows], target=table.target[rows], weight=weight)
@@ -153,6 +163,11 @@ class Case:
     seed: int = 1
     n_trees: int = 2
     words: dict = field(default_factory=dict)  # what the table was made from
+
+    def __post_init__(self):
+        """Criteria of counts need targets of at least 0: others become 0, row by row."""
+        if not self.table.n_classes:
+            object.__setattr__(self, "table", suited(self.growth.criterion, self.table))
 
     def __repr__(self):
         return f"Case({self.words}, {self.growth}, max_bins={self.max_bins}, seed={self.seed})"

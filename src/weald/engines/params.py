@@ -155,7 +155,7 @@ KINDS: dict[str, tuple[ArgumentConstraint, ...]] = {
 
 
 PARAMETERS = (*KINDS, "criterion", "class_weight")
-NOT_YET = OneOf(("absolute_error", "friedman_mse", "poisson"))  # scikit-learn's criteria that weald lacks
+NOT_YET = OneOf(("absolute_error",))  # a criterion of scikit-learn that weald lacks
 
 
 def gather(estimator: object) -> dict[str, Any]:
@@ -265,8 +265,10 @@ def resolve(given: Mapping[str, Any], table: Table, classes: Any, names: Sequenc
     max_features = count_features(given["max_features"], table.n_features)
     feature_weights = constraints.weigh_features(given.get("feature_weights"), features)
     n_weighed = sum(w > 0 for w in feature_weights) if feature_weights else table.n_features
+    criterion = criteria.canonical(given["criterion"])
+    criteria.check_target(criterion, table)
     return Growth(
-        criterion=criteria.canonical(given["criterion"]),
+        criterion=criterion,
         max_features=max_features,
         max_depth=limit_depth(given["max_depth"], table.n_features),
         min_samples_split=max(2, _count(given["min_samples_split"], size)),

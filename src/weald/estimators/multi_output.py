@@ -41,6 +41,8 @@ PLAIN: dict[str, Any] = {
     "resampling": "bagging",
 }
 
+SINGLE = ("poisson",)  # criteria of a single target
+
 
 def one_target_only(n_targets: int) -> ParameterError:
     """Make the error for methods and attributes that support only one target."""
@@ -63,6 +65,11 @@ def refuse(given: Mapping[str, Any]) -> None:
                 else f"{name}={given[name]!r} does not support several targets."
             )
             raise ParameterError(f"{why} Set {name}={needed!r}, or fit a model for each target.")
+    if given["criterion"] in SINGLE:
+        raise ParameterError(
+            f"criterion={given['criterion']!r} does not support several targets. Set criterion='squared_error', or fit "
+            "a model for each target."
+        )
     if given.get("n_estimators") == "auto":
         raise ParameterError("n_estimators='auto' does not support several targets. Give a number of trees.")
     if given.get("shrinkage") == "oob":

@@ -555,6 +555,7 @@ def log2(x: float) -> float:
 
 
 LN2 = 0.6931471805599453
+LARGEST_SHIFT = 900  # of decreases: sums of them stay below the largest double
 
 
 def x_log2_x(n: int) -> float:
@@ -725,7 +726,7 @@ class Tree:
         """Convert a gain in score to a decrease in impurity, in units of 2^-decrease_unit."""
         decrease = max(0.0, gain) / float(self.root_weight)
         if self.growth.criterion == "poisson":  # from bits, in units of 2^-exponent
-            return ldexp(decrease * LN2, self.target.exponent)
+            return ldexp(decrease * LN2, min(self.target.exponent, LARGEST_SHIFT))
         return decrease
 
     def is_pure(self, ranks: Sequence[int]) -> bool:
