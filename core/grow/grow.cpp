@@ -63,6 +63,10 @@ GrownTrees grow_classes(const Order& order) {
     });
 }
 
+template <class Labels, class Criterion>
+using ModelOfNumbers = std::conditional_t<std::is_same_v<Criterion, AbsoluteError>, MedianModel<Labels>,
+                                          NumberModel<Labels, Criterion>>;
+
 template <class Criterion>
 GrownTrees grow_numbers(const Order& order) {
     const Codes& codes = order.codes;
@@ -74,7 +78,7 @@ GrownTrees grow_numbers(const Order& order) {
     TargetUnit unit(codes.numbers, !fixed, order.growth.n_draws, kFromZero);
     GrownTrees grown;
     if (unit.widen(codes.numbers, codes.line)) {
-        const NumberModel<WideNumbers, Criterion> model({}, unit.center, unit.exponent);
+        const ModelOfNumbers<WideNumbers, Criterion> model({}, unit.center, unit.exponent);
         grown = grow_all(order, model, [&](auto&, auto& rows, const std::vector<std::uint32_t>& sizes) {
             const FixedWeights weights = fixed ? fixed_weights(codes, {}) : FixedWeights();
             for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
@@ -86,7 +90,7 @@ GrownTrees grow_numbers(const Order& order) {
             return weights.scale;
         });
     } else if (fixed) {
-        const NumberModel<WeightedNumbers, Criterion> model({}, unit.center, unit.exponent);
+        const ModelOfNumbers<WeightedNumbers, Criterion> model({}, unit.center, unit.exponent);
         grown = grow_all(order, model, [&](auto&, auto& rows, const std::vector<std::uint32_t>&) {
             const FixedWeights weights = fixed_weights(codes, {});
             for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
@@ -96,7 +100,7 @@ GrownTrees grow_numbers(const Order& order) {
         });
     } else {
         const CountedNumbers labels{static_cast<unsigned>(std::bit_width(order.growth.n_draws))};
-        const NumberModel<CountedNumbers, Criterion> model(labels, unit.center, unit.exponent);
+        const ModelOfNumbers<CountedNumbers, Criterion> model(labels, unit.center, unit.exponent);
         grown = grow_all(order, model, [&](auto&, auto& rows, const std::vector<std::uint32_t>& sizes) {
             for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
                 if (sizes[r] != 0) {

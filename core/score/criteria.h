@@ -200,14 +200,23 @@ struct Poisson {
     }
 };
 
+// Absolute deviations from the median: targets/medians.h.
+struct AbsoluteError {
+    static constexpr const char* name = "absolute_error";
+};
+
 // Some searches of regression are faster because they rely on the formula of squared error. Every other criterion uses
 // the general search.
 template <class Criterion>
 inline constexpr bool kIsSquaredError = std::is_same_v<Criterion, SquaredError>;
 
 using ClassCriteria = std::tuple<Gini, Entropy, Misclassification>;
-using NumberCriteria = std::tuple<SquaredError, Poisson>;
-using SharedNumberCriteria = std::tuple<SquaredError>;  // those of several targets
+using NumberCriteria = std::tuple<SquaredError, Poisson, AbsoluteError>;
+
+// Whether several targets can share trees that are grown by a criterion.
+template <class Criterion>
+inline constexpr bool kIsOfSeveralTargets =
+    !std::is_same_v<Criterion, Poisson> && !std::is_same_v<Criterion, AbsoluteError>;
 
 // Calls visit.operator()<Criterion>() for each criterion of a list.
 template <class Criteria, class Visit>

@@ -528,16 +528,41 @@ class Tally:
     weight: int
     classes: list[int]
     total: int = 0
+    numbers: dict[int, int] = field(default_factory=dict)  # weights by target, for criteria about the median
 
     def plus(self, other: "Tally") -> "Tally":
         """Add the statistics of a disjoint set."""
         classes = [a + b for a, b in zip(self.classes, other.classes, strict=True)]
-        return Tally(self.size + other.size, self.weight + other.weight, classes, self.total + other.total)
+        numbers = add_weights(self.numbers, other.numbers, 1)
+        return Tally(self.size + other.size, self.weight + other.weight, classes, self.total + other.total, numbers)
 
     def minus(self, other: "Tally") -> "Tally":
         """Subtract the statistics of a subset."""
         classes = [a - b for a, b in zip(self.classes, other.classes, strict=True)]
-        return Tally(self.size - other.size, self.weight - other.weight, classes, self.total - other.total)
+        numbers = add_weights(self.numbers, other.numbers, -1)
+        return Tally(self.size - other.size, self.weight - other.weight, classes, self.total - other.total, numbers)
+
+
+def add_weights(some: dict[int, int], others: dict[int, int], sign: int) -> dict[int, int]:
+    """Add or subtract weights by target; targets without weight are left out."""
+    found = dict(some)
+    for q, weight in others.items():
+        found[q] = found.get(q, 0) + sign * weight
+    return {q: weight for q, weight in found.items() if weight}
+
+
+def medians(side: Tally) -> tuple[int, int]:
+    """Return the lowest and the highest weighted median: they differ if a half of the weight lies up to the lowest."""
+    ends = list(accumulate(side.numbers[q] for q in sorted(side.numbers)))
+    low, high = (next(i for i, end in enumerate(ends) if 2 * end >= side.weight + more) for more in (0, 1))
+    ascending = sorted(side.numbers)
+    return ascending[low], ascending[high]
+
+
+def deviations(side: Tally) -> int:
+    """Sum the absolute deviations from the median, which is the lowest sum for any center."""
+    median, _ = medians(side)
+    return sum(weight * abs(q - median) for q, weight in side.numbers.items())
 
 
 def log2(x: float) -> float:
@@ -594,6 +619,11 @@ def poisson(side: Tally, mean: int) -> float:
     return s * (log2(s) - log2(float(side.weight))) if side.total else 0.0
 
 
+def absolute_error(side: Tally, mean: int) -> float:
+    """Minus the sum of absolute deviations from the median."""
+    return -float(deviations(side))
+
+
 Term = Callable[[Tally, int], float]
 
 # A criterion scores a cut by term(left) + term(right); larger is better. `mean` is the node's mean, rounded down.
@@ -603,9 +633,12 @@ CRITERIA: dict[str, Term] = {
     "misclassification": misclassification,
     "squared_error": squared_error,
     "poisson": poisson,
+    "absolute_error": absolute_error,
 }
 # Targets are at least 0, and their integers are not centered. Sides whose targets are all 0 are not admissible.
 OF_COUNTS = ("poisson",)
+# Nodes predict the median, and their impurity is the mean absolute deviation from it.
+OF_MEDIANS = ("absolute_error",)
 # If scores are equal, the higher score by this criterion wins, before anything else is compared.
 TIE_BREAKERS: dict[str, Term] = {"misclassification": gini}
 
@@ -709,6 +742,8 @@ class Tree:
                 side.classes[label] += w
             else:
                 side.total += w * label
+            if self.growth.criterion in OF_MEDIANS:
+                side.numbers[label] = side.numbers.get(label, 0) + w
         return side
 
     def score(self, term: Term, node: Tally, *sides: Tally) -> float:
@@ -722,11 +757,13 @@ class Tree:
         column, most = self.coded.columns[feature], self.growth.max_categories
         return column.is_categorical and (most == 0 or len(column.lows) <= most)
 
-    def decrease(self, gain: float) -> float:
-        """Convert a gain in score to a decrease in impurity, in units of 2^-decrease_unit."""
-        decrease = max(0.0, gain) / float(self.root_weight)
+    def decrease(self, gain: float, weight: int) -> float:
+        """Convert a gain in score to a decrease in impurity of rows of a weight, in units of 2^-decrease_unit."""
+        decrease = max(0.0, gain) / float(weight)
         if self.growth.criterion == "poisson":  # from bits, in units of 2^-exponent
             return ldexp(decrease * LN2, min(self.target.exponent, LARGEST_SHIFT))
+        if self.growth.criterion in OF_MEDIANS:  # in units of 2^-exponent
+            return ldexp(decrease, min(self.target.exponent, LARGEST_SHIFT))
         return decrease
 
     def is_pure(self, ranks: Sequence[int]) -> bool:
@@ -747,7 +784,8 @@ class Tree:
         else:
             mean = self.target.center + ldexp(bounded_value(node), -self.target.exponent)
             flat.value.append(within_doubles(mean))
-            flat.impurity.append(variance(self, node))
+            of_median = self.growth.criterion in OF_MEDIANS
+            flat.impurity.append(mean_deviation(self, node) if of_median else variance(self, node))
 
 
 def feature_scales(weights: Sequence[float], n_features: int) -> list[int]:
@@ -903,7 +941,10 @@ def place_at_random(a: float, b: float, bits: int) -> float:
 
 
 def side_value(side: Tally) -> float:
-    """Prediction of a side: the probability of the second class, or the mean in units of the target's integers."""
+    """Prediction of a side: the probability of the second class, or the mean or median in the target's integers."""
+    if side.numbers:
+        low, high = medians(side)
+        return float(low) / 2 + float(high) / 2
     return float(side.classes[1] if side.classes else side.total) / float(side.weight)
 
 
@@ -972,6 +1013,8 @@ def mixed(tree: Tree, node: "Node") -> float:
     if tree.target.n_classes:
         term = CRITERIA[tree.growth.criterion]
         return term(Tally(tally.size, tally.weight, [tally.weight]), 0) - term(tally, 0)
+    if tree.growth.criterion in OF_MEDIANS:
+        return float(deviations(tally))
     squares, explained = squares_about_mean(tree, node)
     if tree.growth.criterion == "poisson":  # half the deviance in bits, as if the rows were close to their mean
         return max(0.0, squares - explained) * (0.5 / LN2) / side_value(tally)
@@ -1054,7 +1097,7 @@ def find_split(tree: Tree, node: Node) -> None:
     split = best_split(tree, node)
     if split is None:
         return
-    node.decrease = tree.decrease(split.score - undivided(tree, node))
+    node.decrease = tree.decrease(split.score - undivided(tree, node), tree.root_weight)
     if growth.min_impurity_decrease > 0 and ldexp(node.decrease, -tree.decrease_unit) < growth.min_impurity_decrease:
         return
     node.split = split
@@ -1160,8 +1203,8 @@ class FlatTree:
     )  # divided by the root's weight, in units of the target's integers
     value: list[float] = field(
         default_factory=list
-    )  # regression: mean; two classes with constraints: probability of the second
-    impurity: list[float] = field(default_factory=list)  # regression: variance of the node
+    )  # regression: mean or median; two classes with constraints: probability of the second
+    impurity: list[float] = field(default_factory=list)  # regression: variance of the node, or mean deviation from its median
     classes: list[Sequence[float]] = field(default_factory=list)  # classification: class weights, of leaves only
     weight_scale: float | None = None  # factor from weights to the user's units; None: 1
 
@@ -1228,6 +1271,11 @@ def variance(tree: Tree, node: Node) -> float:
     squares, explained = squares_about_mean(tree, node)
     spread = (squares - explained) / float(node.tally.weight)
     return ldexp(max(0.0, spread), -2 * tree.target.exponent)
+
+
+def mean_deviation(tree: Tree, node: Node) -> float:
+    """Mean absolute deviation of a node's targets from their median."""
+    return ldexp(float(deviations(node.tally)) / float(node.tally.weight), -tree.target.exponent)
 
 
 def grow_forest(coded: Coded, growth: Growth, seed: int, numbers: Sequence[int]) -> Iterator[FlatTree]:

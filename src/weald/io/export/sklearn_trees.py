@@ -21,6 +21,7 @@ from weald.data.task import Task
 from weald.data.types import Array, BoolArray, FloatArray, IntArray, Native, TableLike
 from weald.engines import params
 from weald.engines.criteria import names
+from weald.engines.reference.definition import OF_COUNTS
 from weald.errors import ExportError
 from weald.forest.forest import CONTRACT_VERSION, MISSING_LEFT, Forest
 from weald.io.export.parity import Parity, answer, compare, compared_values, not_compared, rows_to_compare
@@ -346,5 +347,5 @@ def _compare(model: Native, made: "TreeModel", X: TableLike) -> Parity:
 def _lost(model: Native) -> list[str]:
     """List what the model loses."""
     task = Task.CLASSIFICATION if hasattr(model, "classes_") else Task.REGRESSION
-    known = model.criterion in names(task)
+    known = model.criterion in names(task) and model.criterion not in OF_COUNTS
     return [*LOST, *([] if known else [f"the criterion {model.criterion}: impurities are those of scikit-learn"])]
