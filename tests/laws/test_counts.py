@@ -1,4 +1,4 @@
-"""The Poisson criterion: splits are those of the deviance, and of scikit-learn; zeros are defined; bad input is refused."""
+"""The Poisson criterion: splits are those of the deviance, and of scikit-learn; zeros are defined; bad input is not."""
 
 import itertools
 import math
@@ -36,7 +36,9 @@ def half_deviance(y, w):
 @each_engine
 def test_each_split_lowers_half_the_mean_deviance_by_its_decrease(engine, weights):
     rng = np.random.default_rng(1)
-    w = {None: np.ones(120), "whole": rng.integers(1, 4, 120).astype(float), "fractional": rng.random(120) + 0.1}[weights]
+    w = {None: np.ones(120), "whole": rng.integers(1, 4, 120).astype(float), "fractional": rng.random(120) + 0.1}[
+        weights
+    ]
     tree = weald.DecisionTreeRegressor(criterion="poisson", engine=engine).fit(X, Y, None if weights is None else w)
     paths, nodes, forest = tree.decision_path(X).toarray().astype(bool), tree.tree_, tree.forest_
     decrease = np.ldexp(forest.decrease, -2 * forest.target_exponent)

@@ -18,8 +18,8 @@ from tests.conftest import UNDER_SANITIZERS
 from tests.laws.cases import (
     CORES,
     CRITERIA,
-    OF_SEVERAL_TARGETS,
     ENGINES,
+    OF_SEVERAL_TARGETS,
     REFERENCE,
     Case,
     cases,

@@ -20,7 +20,7 @@ from sklearn.exceptions import NotFittedError
 
 from weald.data.short_repr import short_repr
 from weald.data.table import Reading, up_to_one
-from weald.data.task import Task
+from weald.data.task import OF_COUNTS, OF_MEDIANS, Task
 from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.engines.interface import Codes, Engine
 from weald.engines.params import Growth
@@ -41,7 +41,7 @@ PLAIN: dict[str, Any] = {
     "resampling": "bagging",
 }
 
-SINGLE = ("poisson",)  # criteria of a single target
+SINGLE = (*OF_COUNTS, *OF_MEDIANS)  # criteria of a single target
 
 
 def one_target_only(n_targets: int) -> ParameterError:

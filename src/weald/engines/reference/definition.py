@@ -1204,7 +1204,9 @@ class FlatTree:
     value: list[float] = field(
         default_factory=list
     )  # regression: mean or median; two classes with constraints: probability of the second
-    impurity: list[float] = field(default_factory=list)  # regression: variance of the node, or mean deviation from its median
+    impurity: list[float] = field(
+        default_factory=list
+    )  # regression: variance of the node, or mean deviation from its median
     classes: list[Sequence[float]] = field(default_factory=list)  # classification: class weights, of leaves only
     weight_scale: float | None = None  # factor from weights to the user's units; None: 1
 

@@ -16,10 +16,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from weald import impurity
-from weald.data.task import Task
+from weald.data.task import OF_COUNTS, Task
 from weald.data.types import Array, BoolArray, FloatArray, Native, TableLike
 from weald.engines.criteria import canonical
-from weald.engines.reference.definition import OF_COUNTS
 from weald.errors import ExportError
 from weald.estimators.calibration.calibrator import require_uncalibrated
 from weald.estimators.features import features_of

@@ -17,11 +17,10 @@ import numpy as np
 
 from weald.data.schema import Schema
 from weald.data.table import Table
-from weald.data.task import Task
+from weald.data.task import OF_COUNTS, Task
 from weald.data.types import Array, BoolArray, FloatArray, IntArray, Native, TableLike
 from weald.engines import params
 from weald.engines.criteria import names
-from weald.engines.reference.definition import OF_COUNTS
 from weald.errors import ExportError
 from weald.forest.forest import CONTRACT_VERSION, MISSING_LEFT, Forest
 from weald.io.export.parity import Parity, answer, compare, compared_values, not_compared, rows_to_compare
