@@ -12,7 +12,7 @@ from weald.engines.reference import definition
 
 each = pytest.mark.parametrize("criterion", CRITERIA)
 # A regression node stores its variance under every criterion: only the decreases of squared error add up to it.
-of_impurity = pytest.mark.parametrize("criterion", [c for c in CRITERIA if is_of_classes(c) or c == "squared_error"])
+of_impurity = pytest.mark.parametrize("criterion", [c for c in CRITERIA if c not in definition.OF_COUNTS])
 both = pytest.mark.parametrize("engine", ENGINES)
 
 # The textbook's formulas, of class shares or of targets with their shares.
