@@ -53,7 +53,9 @@ def main():
             measure.say(library, criterion, *found)
     lines = []
     for criterion in CRITERIA:
-        mine, theirs = ([min(column) for column in zip(*runs[library, criterion], strict=True)] for library in libraries)
+        mine, theirs = (
+            [min(column) for column in zip(*runs[library, criterion], strict=True)] for library in libraries
+        )
         own = min(seconds for seconds, _ in runs["weald", "squared_error"])
         lines.append(
             [

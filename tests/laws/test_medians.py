@@ -7,7 +7,17 @@ from sklearn.metrics import mean_absolute_error
 from sklearn.tree import DecisionTreeRegressor
 
 import weald
-from tests.laws.cases import CORES, ENGINES, REFERENCE, Case, assert_same, make_growth, outcome
+from tests.laws.cases import (
+    CORES,
+    ENGINES,
+    REFERENCE,
+    Case,
+    assert_same,
+    hold_against_definition,
+    make_growth,
+    make_table,
+    outcome,
+)
 from weald.data import task
 from weald.data.table import Table
 from weald.engines.reference import definition
@@ -75,14 +85,18 @@ def test_the_median_of_a_leaf(engine, y, weight, median):
 
 @pytest.mark.parametrize("seed", range(100))
 def test_the_first_split_is_that_of_scikit_learn(seed):
-    """Columns and targets have no ties."""
+    """Rows without weights have ties: a pair of rows, one above and one below both medians, may be on either side."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(20, 150))
     x = rng.normal(size=(n, 3)).astype(np.float32).astype(float)
     y = x @ rng.normal(size=3) + rng.standard_t(2, size=n)
-    w = None if seed % 2 else rng.integers(1, 5, n).astype(float)
+    w = [None, rng.integers(1, 5, n).astype(float), rng.random(n) + 0.1, rng.random(n) + 0.1][seed % 4]
     theirs = DecisionTreeRegressor(criterion="absolute_error", max_depth=1).fit(x, y, w).tree_
     ours = weald.DecisionTreeRegressor(criterion="absolute_error", max_depth=1).fit(x, y, w).tree_
+    if seed % 4 < 2:
+        left = [(t.impurity * t.weighted_n_node_samples)[1:].sum() for t in (ours, theirs)]
+        assert left[0] == pytest.approx(left[1], rel=1e-9)
+        return
     assert ours.feature.tolist() == theirs.feature.tolist()
     np.testing.assert_allclose(ours.threshold[:1], theirs.threshold[:1], rtol=1e-6)
     np.testing.assert_allclose(ours.value, theirs.value, atol=1e-8)
@@ -93,9 +107,9 @@ def test_the_first_split_is_that_of_scikit_learn(seed):
 def test_whole_trees_are_those_of_scikit_learn(least):
     rng = np.random.default_rng(2)
     x = rng.normal(size=(300, 4)).astype(np.float32).astype(float)
-    y = x[:, 0] + rng.standard_t(3, size=300)
+    y, w = x[:, 0] + rng.standard_t(3, size=300), rng.random(300) + 0.5
     given = {"criterion": "absolute_error", "min_samples_leaf": 9, "min_impurity_decrease": least}
-    theirs, ours = (kind(**given).fit(x, y) for kind in (DecisionTreeRegressor, weald.DecisionTreeRegressor))
+    theirs, ours = (kind(**given).fit(x, y, w) for kind in (DecisionTreeRegressor, weald.DecisionTreeRegressor))
     assert ours.get_n_leaves() == theirs.get_n_leaves() > 3
     np.testing.assert_array_equal(ours.tree_.feature, theirs.tree_.feature)
     np.testing.assert_allclose(ours.predict(x), theirs.predict(x), atol=1e-8)
@@ -120,6 +134,34 @@ def test_weights_that_move_the_median_far_take_the_other_way_of_counting(whole, 
     expected = outcome(REFERENCE, case)
     for engine in CORES.values():
         assert_same(outcome(engine, case), expected)
+
+
+@pytest.mark.sanitize
+@pytest.mark.parametrize("missing", [0.0, 0.15])
+@pytest.mark.parametrize("weights", ["none", "whole", "fractional", "wide"])
+def test_engines_agree_about_many_rows(weights, missing):
+    table = make_table(250, ("many", "rounded", "few", "kinds"), 0, weights=weights, missing=missing, seed=6)
+    growth = make_growth(table, "absolute_error", max_features=3, max_depth=3, bootstrap=weights == "whole")
+    hold_against_definition(Case(table, growth, n_trees=1))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_best_cut_of_many_rows_is_found(weighted):
+    rng = np.random.default_rng(8)
+    x, n = rng.permutation(3000.0), 3000
+    y, w = np.sin(x / 900) + rng.standard_t(2, size=n), rng.random(n) + 0.5 if weighted else np.ones(n)
+    tree = weald.DecisionTreeRegressor(criterion="absolute_error", max_depth=1).fit(x[:, None], y, w)
+    order = np.argsort(x)
+    y, w = y[order], w[order]
+    gains = [
+        mean_deviation(y, w)
+        - sum(mean_deviation(y[s], w[s]) * w[s].sum() for s in (slice(0, i), slice(i, n))) / w.sum()
+        for i in range(1, n, 1 if not weighted else 3)
+    ]
+    decrease = np.ldexp(tree.forest_.decrease[0], -2 * tree.forest_.target_exponent)
+    assert max(gains) <= decrease + 1e-12
+    if not weighted:
+        assert decrease == pytest.approx(max(gains), rel=1e-9)
 
 
 @each_engine

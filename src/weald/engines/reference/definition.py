@@ -553,10 +553,14 @@ def add_weights(some: dict[int, int], others: dict[int, int], sign: int) -> dict
 
 def medians(side: Tally) -> tuple[int, int]:
     """Return the lowest and the highest weighted median: they differ if a half of the weight lies up to the lowest."""
-    ends = list(accumulate(side.numbers[q] for q in sorted(side.numbers)))
-    low, high = (next(i for i, end in enumerate(ends) if 2 * end >= side.weight + more) for more in (0, 1))
-    ascending = sorted(side.numbers)
-    return ascending[low], ascending[high]
+    low, seen = None, 0
+    for q in sorted(side.numbers):
+        seen += side.numbers[q]
+        if low is None and 2 * seen >= side.weight:
+            low = q
+        if low is not None and 2 * seen > side.weight:
+            return low, q
+    raise ValueError("a side without rows has no median")
 
 
 def deviations(side: Tally) -> int:
