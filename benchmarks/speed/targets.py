@@ -2,9 +2,9 @@
 
     python -m benchmarks.speed.targets [--rows 10000] [--trees 10] [--repeats 3] [--write]
 
-Forests of the same parameters, all features at each node, leaves of at least 5 rows, are grown on `rows` rows of Friedman's
-first function; for Poisson, the targets are counts of this rate. Every fit runs in a process of its own. Memory is what the
-fit adds to the largest size of the process.
+Forests of the same parameters (all features at each node, leaves of at least 5 rows) are grown on `rows` rows of
+Friedman's first function; for Poisson, the targets are counts of this rate. Every fit runs in a process of its own.
+Memory is what the fit adds to the largest size of the process.
 """
 
 import resource
@@ -47,9 +47,9 @@ def main():
     libraries = ("weald", "scikit-learn")
     runs = {(library, criterion): [] for criterion in CRITERIA for library in libraries}
     for _ in range(given.repeats):
-        for library, criterion in runs:
+        for (library, criterion), of_fit in runs.items():
             found = measure.afresh(fit, library, criterion, given.rows, given.trees, given.jobs)
-            runs[library, criterion].append(found)
+            of_fit.append(found)
             measure.say(library, criterion, *found)
     lines = []
     for criterion in CRITERIA:

@@ -196,8 +196,8 @@ class TreeModel(BaseEstimator):
             )
         if self.growth_.criterion in OF_MEDIANS:
             raise ParameterError(
-                f"A model with criterion={self.growth_.criterion!r} cannot be compacted: the median of nodes that become "
-                "one is unknown without their rows. Save the model as it is."
+                f"A model with criterion={self.growth_.criterion!r} cannot be compacted: the median of nodes that "
+                "become one is unknown without their rows. Save the model as it is."
             )
         smaller = copy.copy(self)
         smaller.forest_ = compact_forest(self.forest_)

@@ -618,7 +618,7 @@ def squared_error(side: Tally, mean: int) -> float:
 
 
 def poisson(side: Tally, mean: int) -> float:
-    """S * (log2 S - log2 weight), S the sum of the targets: up to a constant, minus half the Poisson deviance in bits."""
+    """S * (log2 S - log2 weight), S the sum of the targets: up to a constant, minus half the deviance in bits."""
     s = float(side.total)
     return s * (log2(s) - log2(float(side.weight))) if side.total else 0.0
 

@@ -66,10 +66,10 @@ def parents(forest: Forest) -> IntArray:
 
 
 def errors(model: FittedTree) -> FloatArray:
-    """The error of each node as a leaf: misclassification rate, or mean squared error; of medians, mean absolute error.
+    """The error of each node as a leaf: misclassification rate, mean squared error, or for medians mean absolute error.
 
-    NaN for medians that shrinkage moved, and in a regression tree with monotonic constraints: the predictions of its nodes may differ from their means, which
-    are not stored.
+    NaN for medians that were moved by shrinkage, and in a regression tree with monotonic constraints: the predictions
+    of its nodes may differ from their means, which are not stored.
     """
     forest = model.forest_
     if forest.task is Task.CLASSIFICATION:
