@@ -27,8 +27,8 @@ struct Sharing {
     std::span<const std::int64_t> start;       // by node of all trees, and the end: its first member
     std::span<const std::uint32_t> member;     // ascending inside a leaf
     std::span<const double> share;             // by member of a leaf; empty: 1
-    // Bits of the trees that count for each row, words x rows; if given, queried rows and members are the same rows, and
-    // sums are divided by the number of trees that count for both.
+    // Bits of the trees that count for each row, words x rows; if given, queried rows and members are the same rows,
+    // and sums are divided by the number of trees that count for both.
     std::span<const std::uint64_t> counting;
 
     std::size_t n_trees() const { return tree_start.size() - 1; }

@@ -393,9 +393,9 @@ DESIGNS = {
     "empty bags": ({"class_weight": {"yes": 0}, "max_samples": 1, "n_estimators": 20}, []),
     "empty bags, one tree after the other": ({"class_weight": {"no": 0}, "max_samples": 2, "n_estimators": "auto"}, []),
     "pruned": ({"ccp_alpha": 0.001}, []),
-    "until it has settled": ({"n_estimators": "auto", "max_estimators": 96}, []),
+    "until it has converged": ({"n_estimators": "auto", "max_estimators": 96}, []),
     "shrunk": ({"shrinkage": 7.0}, []),
-    "shrunk, until it has settled": ({"shrinkage": 7.0, "n_estimators": "auto", "max_estimators": 96}, []),
+    "shrunk, until it has converged": ({"shrinkage": 7.0, "n_estimators": "auto", "max_estimators": 96}, []),
 }
 
 
@@ -447,7 +447,7 @@ CUT = {
     "two classes": ("RandomForestClassifier", "y", {}),
     "hard votes": ("RandomForestClassifier", "y", {"voting": "hard"}),
     "numbers": ("RandomForestRegressor", "z", {}),
-    "until it has settled": ("RandomForestClassifier", "y", {"n_estimators": "auto", "max_estimators": 96}),
+    "until it has converged": ("RandomForestClassifier", "y", {"n_estimators": "auto", "max_estimators": 96}),
     "going on": ("RandomForestRegressor", "z", {"warm_start": True}),
 }
 
@@ -691,7 +691,7 @@ def test_cancelling_frees_the_cluster_and_leaves_what_the_user_has_there(client,
 
 @pytest.mark.parametrize("oob_score", [False, True])
 def test_a_client_that_is_closed_is_named(oob_score):
-    for _ in range(3):  # it may be found out in one way or another
+    for _ in range(3):  # the closed client can be noticed at different points
         named = pytest.raises(ClusterError, match="the forest will be the same")
         with start(1) as local, distributed.Client(local) as client, named:
             fit_until_the_first_trees(client.close, oob_score=oob_score)

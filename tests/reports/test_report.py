@@ -281,7 +281,7 @@ const names = [...document.querySelectorAll("#importance tbody tr")].map(row => 
 said.sorted = names.join() === [...names].sort().reverse().join();
 said.csv = [...document.querySelectorAll("main table")].every(table => table.querySelectorAll(".csv").length === 1);
 const links = []; HTMLAnchorElement.prototype.click = function () { links.push(this.download) };
-document.querySelector("#importance .csv").click(); said.download = links.join() === "importances-of-all-kinds.csv";
+document.querySelector("#importance .csv").click(); said.download = links.join() === "feature-importance-by-method.csv";
 const charts = [...document.querySelectorAll("svg.chart")].filter(svg => !svg.closest("[hidden]"));
 said.charts = charts.every(svg => svg.getBoundingClientRect().width > 200);
 said.wide = document.documentElement.scrollWidth <= innerWidth;

@@ -105,5 +105,5 @@ def _recall(classes: list[object], counts: "Array", k: int) -> list[object]:
     row = counts[k]
     wrong = [0 if j == k else n for j, n in enumerate(row.tolist())]
     worst = max(range(len(wrong)), key=wrong.__getitem__)
-    recall = screen.number(row[k] / row.sum(), 3) if row.sum() else ""
+    recall = f"{row[k] / row.sum():.3f}" if row.sum() else ""
     return [classes[k], f"{row.sum():,.0f}", recall, f"{classes[worst]} ({wrong[worst]:,.0f})" if wrong[worst] else ""]

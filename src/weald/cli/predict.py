@@ -18,7 +18,8 @@ def predict(
     model: ModelFile,
     data: Data,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="csv, parquet, feather or JSON lines; default: csv on stdout")
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="csv, parquet, feather or JSON lines; default: csv on stdout"),
     ] = None,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", "-p", help="Add the probability of each class")
@@ -28,6 +29,7 @@ def predict(
         typer.Option(
             "--quantiles",
             "-q",
+            metavar="LEVELS",
             help="Add quantiles of a numeric target, for example 0.1,0.5,0.9; train with --set keep_targets=true",
         ),
     ] = None,

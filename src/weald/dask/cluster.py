@@ -259,8 +259,8 @@ class Cluster:
             yield
         except (self._distributed.CancelledError, self._distributed.client.ClosedClientError, OSError) as error:
             raise LostCodesError(
-                f"The client or the scheduler was lost, a task was canceled, or data on the workers was lost: {error!r}. "
-                "Fit again; the forest will be the same."
+                "The client or the scheduler was lost, a task was canceled, or data on the workers was lost: "
+                f"{error!r}. Fit again; the forest will be the same."
             ) from error
         except self._distributed.KilledWorker as error:
             raise ClusterError(

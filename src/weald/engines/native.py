@@ -536,7 +536,7 @@ class NativeEngine(LocalEngine):
         room: int,
         some: tuple[IntArray | None, Sequence[npt.NDArray[np.uint64]]] = (None, ()),
     ) -> tuple[OutOfBagVotes, tuple[Any, ...]]:
-        """Sum out-of-bag votes; of `some` rows, by their ranks and the bits of the trees that they are new to."""
+        """Sum out-of-bag votes; of `some` rows, by rank, with the bits of the trees that have not seen them."""
         ranks, outside = some
         growths, trees = name_trees(growth, forest)
         before = (start.sums.ravel(), start.n_trees) if start else (None, None)

@@ -263,7 +263,7 @@ class TreeClassifierParams(TreeParams, total=False):
 N_ESTIMATORS = Doc(
     'int or "auto"',
     100,
-    'Number of trees. More trees never hurt accuracy; they cost time. "auto": until the out-of-bag error has settled.',
+    'Number of trees. More trees never hurt accuracy; they cost time. "auto": until the out-of-bag error converges.',
 )
 
 

@@ -314,7 +314,7 @@ class SingleTree(TreeModel):
     ) -> list[str]:
         """Write the tree as if-then rules, one for each leaf. Exactly one holds for each row.
 
-        Missing values go to the heavier side of a split unless the rule says otherwise.
+        Missing values go to the child with the larger weight unless the rule says otherwise.
 
         Parameters
         ----------
@@ -348,7 +348,7 @@ class SingleTree(TreeModel):
     ) -> str:
         """Write the tree as text.
 
-        Missing values go to the heavier side of a split unless the text says otherwise.
+        Missing values go to the child with the larger weight unless the text says otherwise.
 
         Parameters
         ----------

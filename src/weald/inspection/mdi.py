@@ -72,7 +72,7 @@ def _null_decreases(question: ImportanceRequest) -> list[FloatArray]:
 
 
 def on_new_rows(question: ImportanceRequest) -> Found:
-    """Decrease in impurity of the splits on rows that are new to the tree."""
+    """Decrease in impurity of the splits on out-of-bag rows."""
     training, groups = question.training, question.groups
     target, weight = training.reading.table.target, training.weight * weigh_classes(training)
     n_groups = len(groups.names)

@@ -76,8 +76,10 @@ class Aim:
 
     def words(self) -> str:
         """Describe the aim."""
-        move = self.move
-        return "change the prediction" if move is None else f"move the prediction by {format_number(move)} or more"
+        if self.move is None:
+            return "change the prediction"
+        distance = f"{self.move:,.0f}" if self.move >= 1000 else format_number(self.move)
+        return f"move the prediction by {distance} or more"
 
 
 def list_changes(

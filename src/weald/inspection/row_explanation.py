@@ -7,6 +7,7 @@ Contribution          the SHAP value of a feature, with the row's value and how 
 Neighbor              a training row that determines the prediction
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -146,18 +147,21 @@ class ForestRowExplanation:
         return self._write(change.result) if self.output is None else f"{change.prediction} ({change.result:.2f})"
 
     def _say_neighbors(self) -> str:
-        rows = [[f"row {n.row}", f"weight {n.weight:.3f}", _write_target(n.target)] for n in self.neighbors]
+        rows = [
+            [f"row {n.row}", f"weight {n.weight:.3f}", str(n.target) if self.probabilities else self._write(n.target)]
+            for n in self.neighbors
+        ]
         return "Training rows that determine the prediction:\n" + align(rows) if rows else ""
 
     def _write(self, number: float) -> str:
-        return format_number(number) if self.output is None else f"{number:.3f}"
+        """Write a probability or a value of the target, with the same decimals in the whole text."""
+        if self.output is not None:
+            return f"{number:.3f}"
+        power = math.floor(math.log10(max(abs(self.value), abs(self.base)) or 1.0))
+        return f"{number:,.{max(0, 3 - power)}f}" if -5 < power < 15 else format_number(number)
 
     def _sign(self, number: float) -> str:
         return ("+" if number >= 0 else "") + self._write(number)
-
-
-def _write_target(target: Label) -> str:
-    return format_number(target) if isinstance(target, float) else str(target)
 
 
 def align(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:

@@ -309,7 +309,7 @@ class LeafAnswers:
         return cls(forest, leaf_probabilities(forest, voting), weight * forest.has_vote(), 1.0)
 
     def amounts(self, output: int) -> FloatArray:
-        """Return what leaves add to one output: their predictions times the weights of their trees."""
+        """Return the contribution of each leaf to one output: its prediction times the weight of its tree."""
         return self._column(output) * np.repeat(self.tree_weight, np.diff(self.forest.tree_start))
 
     def means(self) -> FloatArray:

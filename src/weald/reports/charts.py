@@ -113,7 +113,7 @@ def bars(
 ) -> Markup:
     """Draw horizontal bars with names at the left; `errors` are half-widths of intervals, `ranges` their ends."""
     step, names = 22.0, [shorten(w, 26) for w in words]
-    left = max(60.0, svg.LETTER * max(map(len, names)) + 14)
+    left = max(60.0, svg.LETTER_OF_NAME * max(map(len, names)) + 14)
     spread = np.zeros(len(values)) if errors is None else np.nan_to_num(np.asarray(errors))
     ends = np.column_stack([np.asarray(values) - spread, np.asarray(values) + spread])
     ends = ends if ranges is None else np.asarray(ranges, dtype=float)

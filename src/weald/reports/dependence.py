@@ -55,8 +55,8 @@ def section(model: TreeModel, rows: Matrix, weight: ColumnLike, order: IntArray,
         f"{n_rows:,} rows; small marks below are deciles of the feature."
     )
     caution = (
-        "Where features go together, some of these rows could not exist: read the curves as what the forest would "
-        "predict, not as what the world would do."
+        "If features are correlated, some combinations of values cannot occur. The curves describe the forest, not "
+        "causes."
     )
     return Section("dependence", "Partial dependence", lead, stack(figures(*pictures), note(caution)))
 

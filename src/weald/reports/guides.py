@@ -12,7 +12,7 @@ GUIDES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "trees": (("Choosing parameters", "guides/choosing-parameters.md"),),
     "importance": (("Feature importance", "guides/feature-importance.md"),),
-    "shap": (("Explaining predictions", "guides/explaining-predictions.md"),),
+    "shap": (("Explaining predictions: SHAP values", "guides/explaining-predictions.md"),),
     "dependence": (("Partial dependence and ALE", "guides/partial-dependence.md"),),
     "mistakes": (
         ("Explaining one row", "guides/explaining-one-row.md"),

@@ -22,7 +22,7 @@ from weald.inspection.row_explanation import explain_matrix_row, list_neighbors
 from weald.reports import shap
 from weald.reports.columns import dense
 from weald.reports.predictions import Predictions
-from weald.reports.section import Section, name, note, number, percent, stack, subhead, table
+from weald.reports.section import Section, column, name, note, number, percent, stack, subhead, table
 
 SHOWN = 20
 N_FEATURES = 5
@@ -68,7 +68,7 @@ def section(
     explained = Markup("") if reasons is None or not lines else _explain(model, predictions, worst, source, reasons)
     what = "a wrong class, predicted with the largest margin" if is_classes else "the largest differences"
     where = predictions.source.capitalize()
-    lead = f"{where}: {what}. Look here first for wrong labels, and for what the columns do not show."
+    lead = f"{where}: {what}. Check these rows for wrong labels and missing features."
     caption = f"The {len(lines)} worst rows, counted from 0" if lines else "No row is wrong"
     return Section(
         "mistakes", "Largest errors", lead, stack(table(heads, lines, caption=caption, numeric=numeric), explained)
@@ -104,10 +104,9 @@ def _reasons(
 def _say_reasons(model: TreeModel, row: FloatArray, values: FloatArray, names: tuple[str, ...]) -> Markup:
     """List the largest contributions of a row, one below the other."""
     order = np.argsort(-np.abs(values), kind="stable")[:N_REASONS]
-    parts = []
+    parts, written = [], column(values)
     for f in order.tolist():
-        sign = "+" if values[f] >= 0 else ""
-        words = f"{sign}{number(float(values[f]))}"
+        words = ("+" if values[f] >= 0 else "") + written[f]
         value = _value(model, row[None], 0, f)
         parts.append(tag("span", name(names[f], 24), " ", value, ": ", words, class_="between"))
     return stack(*parts)

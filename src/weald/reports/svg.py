@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weald.forest.describe.conditions import format_number
 from weald.forest.describe.markup import Markup, join, tag
-from weald.reports.section import shorten
+from weald.reports.section import number, shorten
 
 WIDTH, HEIGHT = 330, 240
 WIDE = 440  # width of a chart that fills the row
 LETTER = 6.1  # width of a letter of an axis, on average
+LETTER_OF_NAME = 6.8
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,15 @@ class Scale:
         return round(self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start), 1)
 
     def ticks(self, most: int = 6) -> list[float]:
-        """Round numbers on the scale."""
+        """Round numbers on the scale; fewer if their text would overlap along a horizontal axis."""
+        for n in range(most, min(most, 3) - 1, -1):
+            found = self._ticks(n)
+            width = LETTER * max((len(say(value)) for value in found), default=0) + 8
+            if self.end < self.start or len(found) * width <= self.end - self.start + width:
+                break
+        return found
+
+    def _ticks(self, most: int) -> list[float]:
         span = self.high - self.low
         step = 10.0 ** math.floor(math.log10(span / most))
         step *= next(times for times in (1, 2, 5, 10) if span / (step * times) <= most)
@@ -59,7 +67,7 @@ class ChartArea:
 
 def say(value: float) -> str:
     """Format a number of a scale."""
-    return format_number(value).replace("-", "−")
+    return number(value)
 
 
 def frame(x: tuple[float, float], y: tuple[float, float], *, width: float = WIDTH, height: float = HEIGHT) -> ChartArea:

@@ -35,7 +35,7 @@ from weald.reports import browser, columns, dependence, drift, growth, importanc
 from weald.reports.metrics import Score, judge
 from weald.reports.page import write_page
 from weald.reports.predictions import Predictions, held_out, out_of_bag
-from weald.reports.section import Section, number, percent
+from weald.reports.section import Section
 
 
 class ReportOptions(FitArguments, total=False):
@@ -156,11 +156,11 @@ def report(
     found = _look(model, data)
     sources = [a for a in (out_of_bag(found, model), None if X_test is None else held_out(model, X_test, y_test)) if a]
     rows = None if X is None else _read(model, X)
-    times.setdefault("the questions of this page", 0.0)
+    times.setdefault("computing this report", 0.0)
     tables = None if rows is None or X_test is None else drift.read_tables(model, rows, X_test)
     test = None if X_test is None else _read(model, X_test)
     sections = [*_sections(model, data, rows, test, tables, found, sources, ids)]
-    times["the questions of this page"] = time.perf_counter() - began
+    times["computing this report"] = time.perf_counter() - began
     sections.append(making.section(model, times, command))
     scores = [(predictions, judge(predictions)) for predictions in sources]
     heading = title if title is not None else type(model).__name__
@@ -302,10 +302,10 @@ def _words(model: TreeModel, rows: Matrix | None) -> str:
 
 
 def _cards(model: TreeModel, scores: list[tuple[Predictions, list[Score]]]) -> list[tuple[str, str]]:
-    cards = []
+    cards: list[tuple[str, str]] = []
     for predictions, judged in scores:
         second = next((score for score in judged if score.name in ("ROC AUC", "R²")), judged[1])
-        for score in (judged[0], second):
-            say = percent if score.is_share else number
-            cards.append((f"{score.name}, {predictions.source}", say(score.value)))
+        cards += [
+            (f"{score.name}, {predictions.source}", quality.say(score, score.value)) for score in (judged[0], second)
+        ]
     return [*cards, ("trees", f"{model.forest_.n_trees:,}"), ("nodes", f"{model.forest_.n_nodes:,}")]

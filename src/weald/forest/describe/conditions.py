@@ -8,7 +8,8 @@
 
 Texts, rules, explanations and plots all use this module, so their wording is the same.
 
-Missing values go to the heavier side unless the text says otherwise: that is the rule if a node saw none in training.
+Missing values go to the child with the larger weight unless the text says otherwise: the rule for nodes without missing
+values in training.
 """
 
 import math
