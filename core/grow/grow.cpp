@@ -64,8 +64,8 @@ GrownTrees grow_classes(const Order& order) {
 }
 
 template <class Labels, class Criterion>
-using ModelOfNumbers = std::conditional_t<std::is_same_v<Criterion, AbsoluteError>, MedianModel<Labels>,
-                                          NumberModel<Labels, Criterion>>;
+using ModelOfNumbers =
+    std::conditional_t<std::is_same_v<Criterion, AbsoluteError>, MedianModel<Labels>, NumberModel<Labels, Criterion>>;
 
 template <class Criterion>
 GrownTrees grow_numbers(const Order& order) {

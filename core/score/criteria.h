@@ -192,7 +192,7 @@ struct SquaredError {
 struct Poisson {
     static constexpr const char* name = "poisson";
     static constexpr double kNats = 0.6931471805599453;  // ln 2: in one bit
-    static constexpr int kLargestShift = 900;  // of decreases: sums of them stay below the largest double
+    static constexpr int kLargestShift = 900;            // of decreases: sums of them stay below the largest double
 
     static double term(double sum, double weight) {
         const double product = sum * (log2_of(sum) - log2_of(weight));

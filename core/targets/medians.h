@@ -133,7 +133,8 @@ class MedianModel {
         }
         const std::uint32_t low = all_.median;
         const bool is_even = 2 * all_.weight_below == all_.weight && low < n;
-        value_ = static_cast<double>(ranked_[low].q) / 2 + static_cast<double>(ranked_[low + (is_even ? 1u : 0u)].q) / 2;
+        value_ =
+            static_cast<double>(ranked_[low].q) / 2 + static_cast<double>(ranked_[low + (is_even ? 1u : 0u)].q) / 2;
         tree.value.push_back(in_user_values(value_));
         sums_.impurities.push_back(user_unit_.times(deviations() / static_cast<double>(total_.weight)));
     }
@@ -255,9 +256,9 @@ class MedianModel {
             const Cell left = lefts_[i] + of_missing;
             if (is_admissible(left)) {
                 found.is_admissible = true;
-                found.offer(candidate(of_left_[i], of_right_[i], left,
-                                      is_last ? Candidate::kPresentAgainstMissing
-                                              : Candidate::order_of(code_at(i), missing_left)));
+                found.offer(candidate(
+                    of_left_[i], of_right_[i], left,
+                    is_last ? Candidate::kPresentAgainstMissing : Candidate::order_of(code_at(i), missing_left)));
             }
         }
     }

@@ -55,11 +55,7 @@ class NumberModel {
     };
 
     NumberModel(const Labels& labels, double center, int exponent)
-        : labels_(labels),
-          center_(center),
-          exponent_(exponent),
-          user_unit_(-exponent),
-          user_square_(-2 * exponent) {}
+        : labels_(labels), center_(center), exponent_(exponent), user_unit_(-exponent), user_square_(-2 * exponent) {}
 
     void look_at(const Payload* payloads, std::uint32_t n) {
         total_ = Cell{};
