@@ -227,7 +227,7 @@ def draw_growth(dice, table, criterion):
         n_draws=usually(dice, table.size, lambda d: d.randint(1, 2 * table.size)) if bootstrap else table.size,
         class_weight=class_weight,
         class_weights=tuple(shares),
-        **_draw_constraints(dice, table),
+        **_draw_constraints(dice, table, criterion),
         **dice.choice([{"random_cuts": True}, {"category_penalty": dice.choice((0.5, 1.5, 3.0))}, {}, {}]),
         max_categories=usually(dice, 0, lambda d: d.randint(1, 6)),
     )
@@ -248,14 +248,14 @@ def draw_stopping_rules(dice, forest):
     }
 
 
-def _draw_constraints(dice, table):
+def _draw_constraints(dice, table, criterion):
     n = table.n_features
     signs = usually(dice, (), lambda d: tuple(d.choice((-1, 0, 1)) for _ in range(n)))
     signs = tuple(0 if f in table.categorical else sign for f, sign in enumerate(signs))
     groups = usually(dice, (), lambda d: tuple(tuple(d.sample(range(n), d.randint(1, n))) for _ in range(3)))
     weights = usually(dice, (), lambda d: tuple(d.choice((0, 0.001, 1, 7)) for _ in range(n)))
     return {
-        "monotonic": signs if any(signs) and table.n_classes in {0, 2} else (),
+        "monotonic": signs if any(signs) and table.n_classes in {0, 2} and criterion in OF_SUMS else (),
         "interaction_groups": groups,
         "max_interacting": usually(dice, 0, 1, 2, 3),
         "feature_weights": weights if any(weights) else (),

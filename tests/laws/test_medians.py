@@ -148,7 +148,7 @@ def test_engines_agree_about_many_rows(weights, missing):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_best_cut_of_many_rows_is_found(weighted):
     rng = np.random.default_rng(8)
-    x, n = rng.permutation(3000.0), 3000
+    x, n = rng.permutation(3000).astype(float), 3000
     y, w = np.sin(x / 900) + rng.standard_t(2, size=n), rng.random(n) + 0.5 if weighted else np.ones(n)
     tree = weald.DecisionTreeRegressor(criterion="absolute_error", max_depth=1).fit(x[:, None], y, w)
     order = np.argsort(x)
