@@ -1,10 +1,12 @@
 """Forests of counts and medians through all layers: stores, files, exports, explanations, and changes after the fit."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import weald
 from weald import codes
+from weald.cli.main import run
 from weald.errors import DataError, ParameterError
 
 RNG = np.random.default_rng(11)
@@ -43,13 +45,14 @@ def test_files_keep_every_bit(criterion, tmp_path):
     assert loaded.criterion == criterion
     for name, array in model.forest_.arrays().items():
         np.testing.assert_array_equal(loaded.forest_.arrays()[name], array, err_msg=name)
-    assert loaded.oob_.score("poisson_deviance") == model.oob_.score("poisson_deviance")
+    scores = [one.out_of_bag(X, Y).score("absolute_error") for one in (loaded, model)]
+    assert scores == [model.oob_.score("absolute_error")] * 2
 
 
 @each
 def test_scikit_learns_form_predicts_the_same(criterion):
     model = fit(criterion)
-    theirs = model.to_sklearn()
+    theirs = model.to_sklearn().model
     assert theirs.criterion == criterion
     rows = NEW.astype(np.float32)
     np.testing.assert_allclose(theirs.predict(rows), model.predict(rows), rtol=1e-12)
@@ -99,7 +102,7 @@ def test_importance_surface_and_quantiles(criterion):
     assert model.feature_importances_.argmax() == 0
     assert model.feature_importances_.sum() == pytest.approx(1)
     found = weald.importance(model, X, Y, kind="permutation")
-    assert np.argmax(found.mean) == 0
+    assert np.argmax(found.values) == 0
     assert np.isfinite(model.oob_.surface("max_depth").errors).all()
     low, high = model.predict_quantiles(NEW, [0.1, 0.9]).T
     assert (low <= high).all()
@@ -111,7 +114,7 @@ def test_descriptions_of_nodes_have_the_spread_of_the_criterion(criterion):
     spread = np.std(Y) if criterion == "poisson" else np.abs(Y - np.median(Y)).mean()
     root = tree.nodes(frame="dict")["impurity"][0]
     assert root == pytest.approx(spread**2 if criterion == "poisson" else spread)
-    text = tree.explain_split(X, Y, node=0)
+    text = tree.explain_split(0, X, Y)
     assert tree.nodes(frame="dict")["feature"][0] in str(text)
 
 
@@ -120,3 +123,21 @@ def test_a_tree_of_medians_knows_its_absolute_error():
     assert tree.training_error() == pytest.approx(np.abs(tree.predict(X) - Y).mean())
     assert tree.total_impurity() == pytest.approx(tree.training_error())
     assert np.isnan(tree.truncate(shrinkage=2.0).training_error())
+
+
+@each
+def test_the_command_line_takes_the_criterion_as_a_setting(criterion, tmp_path, capsys):
+    pd.DataFrame(np.column_stack([X, Y]), columns=[*"abcd", "y"]).to_csv(tmp_path / "data.csv", index=False)
+    given = ["--target", "y", "-n", "5", "--seed", "3", "--set", f"criterion={criterion}"]
+    assert run(["train", str(tmp_path / "data.csv"), *given, "-o", str(tmp_path / "model.weald"), "--json"]) == 0
+    model = weald.load(tmp_path / "model.weald")
+    expected = weald.RandomForestRegressor(5, criterion=criterion, random_state=3).fit(X, Y)
+    assert model.forest_.fingerprint() == expected.forest_.fingerprint()
+    capsys.readouterr()
+
+
+@each
+def test_a_report_is_written(criterion, tmp_path):
+    weald.report(fit(criterion), X, Y, file=tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert criterion in text
