@@ -19,7 +19,7 @@ from weald.data import arguments
 from weald.data.arguments import check_flags
 from weald.data.schema import Schema, counts_by_name
 from weald.data.table import TrainingArguments
-from weald.data.task import Task
+from weald.data.task import OF_MEDIANS, Task
 from weald.data.types import Array, ColumnLike, FloatArray, PathLike, TableLike
 from weald.engines.compiled import compile_forest
 from weald.engines.params import Growth
@@ -226,6 +226,11 @@ class TreeModel(BaseEstimator):
             raise ParameterError(
                 f"A model with shrinkage={self.shrinkage_:g} cannot be compacted: what a leaf predicts depends on all "
                 "splits above it. Fit with shrinkage=0.0."
+            )
+        if self.growth_.criterion in OF_MEDIANS:
+            raise ParameterError(
+                f"A model with criterion={self.growth_.criterion!r} cannot be compacted: the median of nodes that "
+                "become one is unknown without their rows. Save the model as it is."
             )
         smaller = copy.copy(self)
         smaller.forest_ = compact_forest(self.forest_)

@@ -41,7 +41,8 @@ class GrowthParams(TypedDict, total=False):
             None,
             'How splits are scored. Classifiers: "gini", "entropy" (also "log_loss") or "misclassification". The last '
             "is for study: it ignores splits that leave the majority class of both sides unchanged, so its trees are "
-            'often worse. Regressors: "squared_error".',
+            'often worse. Regressors: "squared_error"; "poisson" for counts and other targets of at least 0; '
+            '"absolute_error", with which leaves predict medians.',
         ),
     ]
     max_depth: Annotated[
