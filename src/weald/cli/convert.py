@@ -14,8 +14,10 @@ WAYS = {".onnx": "onnx", ".c": "c", ".json": "json"}
 
 def convert(
     model: ModelFile,
-    out: Annotated[Path, typer.Option("--out", "-o", help="*.onnx, *.c or *.json")],
-    to: Annotated[str | None, typer.Option(help="onnx, c or json; default: by the extension of --out")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="*.onnx, *.c or *.json")],
+    to: Annotated[
+        str | None, typer.Option(metavar="FORMAT", help="onnx, c or json; default: by the extension of --out")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Write a model as ONNX, C or JSON.
