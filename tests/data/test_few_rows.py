@@ -178,7 +178,7 @@ def test_compiled_models_treat_unknown_categories_as_predict_does():
 
 
 def test_compiled_models_take_dates():
-    days = [dt.datetime(2020, 1, 1) + dt.timedelta(hours=7 * i) for i in range(N_ROWS)]
+    days = [dt.datetime(2020, 1, 1, tzinfo=dt.UTC) + dt.timedelta(hours=7 * i) for i in range(N_ROWS)]
     X = make_frame().assign(day=days)
     model = fit(X)
     compiled, expected = model.compile(), model.predict_proba(X)
@@ -196,7 +196,7 @@ def test_compiled_models_name_what_is_wrong():
         compiled({name: value for name, value in row.items() if name != "city"})
     with pytest.raises(DataError, match="X has 3 features"):
         compiled((1.0, "Rome", 2))
-    with pytest.raises(DataError, match="'x'.*not a number"):
+    with pytest.raises(DataError, match=r"'x'.*not a number"):
         compiled({**row, "x": "many"})
     with pytest.raises(DataTypeError, match="not a table"):
         compiled("Rome")
