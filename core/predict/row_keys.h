@@ -41,6 +41,20 @@ class KeyReader {
         }
     }
 
+    // Clears keys of a row that have been read.
+    void clear_again(std::size_t row, Key* keys, std::size_t stride) const {
+        if (x_.by_row.is_empty()) {
+            return;
+        }
+        const auto end = static_cast<std::size_t>(x_.by_row.starts[row + 1]);
+        for (auto j = static_cast<std::size_t>(x_.by_row.starts[row]); j < end; ++j) {
+            const std::uint32_t column = column_of_[static_cast<std::size_t>(x_.by_row.places[j])];
+            if (column != kNoColumn) {
+                keys[(kOwnColumns + column) * stride] = key_of(Float{0});
+            }
+        }
+    }
+
     // Writes the keys of a row, `stride` apart; returns whether one is missing.
     bool read(std::size_t row, Key* keys, std::size_t stride) const {
         keys[0] = 0;

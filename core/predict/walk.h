@@ -1,6 +1,6 @@
 // Walks down a tree of a packed forest, several rows in step, and the predictions of the leaves.
 //
-//   With         the kinds of values that a step handles
+//   With         what a step handles: numbers, missing values, categories
 //   step         from a node to the next
 //   walk_group   rows whose keys are adjacent, to their leaves
 //   walk_rows    the same for rows whose keys are not adjacent
