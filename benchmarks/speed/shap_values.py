@@ -117,13 +117,9 @@ def main():
     ]
     text = measure.markdown(header, lines)
     packages = [PACKAGES[name] for name in here]
-    text += (
-        f"\n\n{measure.best_of(given)}. weald explained {given.rows:,} rows by {given.trees} trees grown to purity in "
-    )
-    text += (
-        f"{seconds / given.jobs:.0f} s of processor time on each of {given.jobs} threads: {clock:.0f} s by the clock, "
-    )
-    text += f"while other programs ran (a load of {os.getloadavg()[2]:.0f} on {measure.CORES} cores). "
+    text += f"\n\n{measure.best_of(given)}. weald explained {given.rows:,} rows by {given.trees} trees grown to purity "
+    text += f"in {seconds / given.jobs:.0f} s of processor time on each of {given.jobs} threads, {clock:.0f} s by the "
+    text += f"clock while other programs ran (a load of {os.getloadavg()[2]:.0f} on {measure.CORES} cores). "
     text += f"weald's peak memory above that before: {memory:.0f} MiB. {measure.describe_machine(*packages)}."
     measure.publish(given, "shap-values", text)
 

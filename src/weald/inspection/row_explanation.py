@@ -23,9 +23,9 @@ from weald.engines.choose import open_engine
 from weald.errors import ParameterError, shown
 from weald.estimators.prediction import read_row, sum_votes
 from weald.forest.describe.conditions import Names, format_number, format_value
+from weald.inspection.dependence_request import WeightedRows, read_table
 from weald.inspection.free_axes import Column
 from weald.inspection.neighbors import Neighbors, find_neighbors
-from weald.inspection.partial_dependence import WeightedRows, read_table
 from weald.inspection.row_changes import Change, list_changes
 from weald.inspection.shap_values import RowsToExplain, explain_rows, refuse_kernels
 

@@ -114,7 +114,9 @@ class ProximityDisplay(Display):
         calm(self.ax_)
         draw_points(self.ax_, self.points, self.y, self.labels, self.classes)
         self.ax_.set(aspect="equal", xticks=[], yticks=[])
-        self.ax_.set_xlabel(f"{len(self.points)} rows; the two axes show {self.kept:.0%} of their spread", fontsize=9)
+        self.ax_.set_xlabel(
+            f"{len(self.points)} rows; the two axes explain {self.kept:.0%} of the variance", fontsize=9
+        )
         if self.labels is not None and self.y is not None:
             self.ax_.legend(frameon=False, fontsize=9)
 
@@ -134,11 +136,11 @@ def scale_classically(squares: Floats) -> tuple[Floats, float]:
     centered = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True) + squares.mean()
     n_rows = len(squares)
     first = max(n_rows - 2, 0)
-    spreads, axes = linalg.eigh(-centered / 2, subset_by_index=[first, n_rows - 1])
-    spreads = spreads.clip(0)
-    points: Floats = (axes * np.sqrt(spreads))[:, ::-1]
+    eigenvalues, axes = linalg.eigh(-centered / 2, subset_by_index=[first, n_rows - 1])
+    eigenvalues = eigenvalues.clip(0)
+    points: Floats = (axes * np.sqrt(eigenvalues))[:, ::-1]
     points *= np.where(
         points[np.abs(points).argmax(axis=0), range(points.shape[1])] < 0, -1, 1
     )  # choose one of two mirror images
     total = float(np.trace(-centered / 2))
-    return points, float(spreads.sum() / total) if total > 0 else 1.0
+    return points, float(eigenvalues.sum() / total) if total > 0 else 1.0

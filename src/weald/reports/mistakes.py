@@ -16,8 +16,8 @@ from weald.estimators import metrics
 from weald.estimators.base import TreeModel
 from weald.estimators.merging import take_trees
 from weald.forest.describe.markup import Markup, join, tag
+from weald.inspection.dependence_request import WeightedRows
 from weald.inspection.neighbors import find_neighbors
-from weald.inspection.partial_dependence import WeightedRows
 from weald.inspection.row_explanation import explain_matrix_row, list_neighbors
 from weald.reports import shap
 from weald.reports.columns import dense

@@ -47,8 +47,8 @@ def fit_ticks(scale: Scale, most: int = 6, words: Callable[[float], str] = say) 
     """Choose as many ticks of a horizontal scale as have labels that fit beside one another."""
     for n in range(most, 0, -1):
         ticks = [(value, words(value)) for value in scale.ticks(n)]
-        widest = LETTER * max((len(label) + 1 for _, label in ticks), default=0)
-        if all(scale(other) - scale(one) >= widest for (one, _), (other, _) in pairwise(ticks)):
+        pairs = pairwise((scale(value), LETTER * (len(label) + 2) / 2) for value, label in ticks)
+        if all(left + half <= right - other for (left, half), (right, other) in pairs):
             break
     return ticks
 
