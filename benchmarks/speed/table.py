@@ -24,6 +24,7 @@ from typing import NamedTuple
 from benchmarks import data, measure
 
 README = measure.ROOT / "README.md"
+SPACE = "\N{NO-BREAK SPACE}"  # keeps numbers and units on one line
 SHOWN = ("clusters", "cover", "collisions", "wide", "small", "friedman", "friedman-small")
 
 
@@ -156,13 +157,13 @@ def error_cell(best, library, task):
     if best[library] is TOO_LONG:
         return "–"
     error, megabytes = best[library].error, best[library].megabytes
-    shown = f"{100 * error:.2f} %" if task == "classes" else measure.digits(error, 4)
-    return shown if megabytes is None else f"{shown} · {megabytes:,.0f} MB"
+    shown = f"{100 * error:.2f}{SPACE}%" if task == "classes" else measure.digits(error, 4)
+    return shown if megabytes is None else f"{shown} · {megabytes:,.0f}{SPACE}MB"
 
 
 TEXT = """\
-Seconds to fit, {repeats}, {jobs} threads{parameters}; in brackets, how many times weald is as fast; bold: the fastest of the
-other libraries.
+Seconds to fit, {repeats}, {jobs} threads{parameters}; in brackets, weald's speedup; bold: the fastest of the other
+libraries.
 
 {speed}
 

@@ -51,6 +51,18 @@ def test_calibrated_forests_are_compared(tmp_path, folder):
     assert len(re.findall(r"^\| (?:sonar|satimage)(?: \| \**[\d.]+\**){7} \|$", printed, re.MULTILINE)) == 4
 
 
+def test_prediction_intervals_and_sets_are_compared(tmp_path, folder):
+    for package in ("mapie", "crepes", "quantile_forest"):
+        pytest.importorskip(package)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc")).assign(d=np.resize(["x", "y", None], 300))
+    table.assign(target=table.a + rng.normal(size=300)).to_parquet(tmp_path / "boston.parquet")
+    table.assign(target=np.where(table.a > 0, "yes", "no")).to_parquet(tmp_path / "adult.parquet")
+    printed = run("accuracy.intervals", str(tmp_path), "--quick", folder=folder)
+    assert len(re.findall(r"^\| (?:boston|skewed noise)(?: \| [\d.]+){8} \|$", printed, re.MULTILINE)) == 5
+    assert len(re.findall(r"^\| adult(?: \| [\d.]+){3,4} ", printed, re.MULTILINE)) == 2
+
+
 def test_the_coverage_of_intervals_of_the_error_is_measured(folder):
     printed = run("accuracy.error_intervals", "--quick", folder=folder)
     assert len(re.findall(r"^\| (?:regression|two classes).* %", printed, re.MULTILINE)) == 3
@@ -120,7 +132,7 @@ PAGE_BLOCKS = {
     "speed.growth": ("growth", r"^\| exponent \| \*\*-?[\d.]+\*\* \|", 2),
     "speed.threads": ("threads", r"^\| (?:coding|one tree|3 trees) \| [\d.]+ ", 3),
     "speed.simd": ("simd", r"^\| (?:two classes|regression), small \| [\d.]+ ", 2),
-    "speed.settings": ("settings", r"^\| regression, all features, depth 12, small \| 200 × 20 \| 3 \|", 1),
+    "speed.settings": ("settings", r"^\| regression, all features, depth 12, small, 200 × 20, 3 trees \|", 1),
     "speed.where": ("where", r"^\| regression, small(?:, `max_bins=255`)? \|(?: \d+% \|){6}$", 2),
     "speed.costs": ("costs", r"\*\*[\d.]+\*\* \|$", 8),
 }

@@ -126,6 +126,12 @@ def test_the_readme_summarizes_the_table_of_the_page_on_input_data(monkeypatch):
     assert f"<!-- text-tables -->\n{summary}\n<!-- /text-tables -->" in README.read_text()
 
 
+def test_no_page_has_a_placeholder():
+    """A word in capitals on a line of its own is text that is still to be written."""
+    texts = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
+    assert [name for name, text in texts.items() if re.search(r"^[A-Z]{6,}$", text, re.MULTILINE)] == []
+
+
 def test_every_page_is_in_the_tree_of_pages():
     names = set()
     for page in PAGES:

@@ -28,7 +28,8 @@ HOSTILE = [
     "</title></style></svg>&amp;\x00\n",
     "\u202egnirts \ud800",
 ]
-ALL = ["data", "drift", "quality", "trees", "importance", "shap", "dependence", "mistakes", "browser", "making"]
+ALL = ["data", "drift", "quality", "sure", "trees", "importance", "shap", "dependence", "mistakes"]
+ALL += ["browser", "making"]
 
 
 class Page(HTMLParser):

@@ -118,11 +118,11 @@ def predict_calibrated(model: "TreeModel", rows: Rows, out: object = None, dtype
     return room
 
 
-def predict_collection(model: "TreeModel", method: str, X: TableLike, width: int = 0, **how: object) -> Array:
+def predict_collection(model: "TreeModel", name: str, X: TableLike, /, width: int = 0, **how: object) -> Array:
     """Predict a Dask collection, partition by partition."""
     from weald.dask.prediction import predict  # imported here so that Dask is loaded only if it is used
 
-    found: Array = predict(model, method, X, width, **how)
+    found: Array = predict(model, name, X, width, **how)
     return found
 
 

@@ -229,7 +229,7 @@ def _list_cuts(tree: definition.Tree, node: definition.Node, names: Names) -> li
         for place, split in enumerate(splits):
             key = (-split.worth, -split.tie_score, turn, -split.score, split.unevenness, place)
             words = _describe_cut(tree, split, names, has_missing=has_missing)
-            gain = max(0.0, split.score - undivided) / float(node.tally.weight)
+            gain = tree.decrease(split.score - undivided, node.tally.weight)
             cuts.append(Cut(key, split, words, definition.ldexp(gain, -tree.decrease_unit)))
         turn += 1
         if turn == growth.max_features:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weald.data.table import Matrix
-from weald.data.task import Task
+from weald.data.task import OF_MEDIANS, Task
 from weald.data.types import BoolArray, FloatArray, IntArray, Label
 from weald.estimators.prediction import sum_votes
 from weald.forest.describe.conditions import Names, format_number, format_value
@@ -50,11 +50,13 @@ class Aim:
 
     @classmethod
     def of(cls, model: "TreeModel", predicted: FloatArray, move: float | None) -> "Aim":
-        """Choose a move if none is given: half a standard deviation of the training targets."""
+        """Choose a move if none is given: half a standard (or mean absolute) deviation of the training targets."""
         if model.task is Task.CLASSIFICATION:
             return cls(predicted, None)
-        variance = float(model.forest_.impurity[model.forest_.tree_start[:-1]].mean())
-        return cls(predicted, HALF * float(np.sqrt(variance)) if move is None else float(move))
+        spread = float(model.forest_.impurity[model.forest_.tree_start[:-1]].mean())
+        if model.growth_.criterion not in OF_MEDIANS:
+            spread = float(np.sqrt(spread))
+        return cls(predicted, HALF * spread if move is None else float(move))
 
     def may_be_met(self, values: FloatArray) -> BoolArray:
         """Mark the predictions (places x outputs) that reach the goal, or miss it by a rounding error."""

@@ -31,7 +31,19 @@ from weald.inspection.importance_request import ByRow, FitArguments, read_fit_ar
 from weald.inspection.importance_result import names_of
 from weald.inspection.resample import count_rows
 from weald.io.atomic import write_file
-from weald.reports import browser, columns, dependence, drift, growth, importance, making, mistakes, quality, shap
+from weald.reports import (
+    browser,
+    columns,
+    dependence,
+    drift,
+    growth,
+    how_sure,
+    importance,
+    making,
+    mistakes,
+    quality,
+    shap,
+)
 from weald.reports.metrics import Score, judge
 from weald.reports.page import write_page
 from weald.reports.predictions import Predictions, held_out, out_of_bag
@@ -107,9 +119,9 @@ def report(
 ) -> Report:
     """Write a report on a fitted model: one HTML page that opens in any browser.
 
-    It shows the training data, metrics and charts of the predictions, the out-of-bag error by number of trees, feature
-    importance, SHAP values, partial dependence, the rows with the largest errors, some trees, and how to fit the model
-    again. The page is self-contained.
+    It shows the training data, metrics and charts of the predictions, how sure they are, the out-of-bag error by number
+    of trees, feature importance, SHAP values, partial dependence, the rows with the largest errors, some trees, and how
+    to fit the model again. The page is self-contained.
 
     Parameters
     ----------
@@ -250,6 +262,9 @@ def _sections(
         made.append(columns.section(model, rows, _target(model, data.y), names))
     if sources:
         made.append(quality.section(model, sources))
+        of_trees = _of_trees(model, sources, found)
+        if (sure := how_sure.section(of_trees)) is not None:
+            made.append(sure)
     model = uncalibrated(model)  # explanations are of the trees
     if found is not None:
         made.append(growth.section(found))
@@ -267,6 +282,15 @@ def _sections(
         made.append(mistakes.section(model, sources[0], _source(data, rows, test, sources[0], ids), order, names))
     made.append(browser.section(model))
     return made
+
+
+def _of_trees(model: TreeModel, sources: list[Predictions], found: OutOfBag | None) -> list[Predictions]:
+    """Return predictions of the trees: prediction sets are made of these even if the model is calibrated."""
+    plain = uncalibrated(model)
+    own = out_of_bag(found, plain)
+    if plain is model or own is None:
+        return sources
+    return [own]
 
 
 def _source(

@@ -7,7 +7,7 @@ training_error    the error on the tree's training rows
 
 import numpy as np
 
-from weald.data.task import Task
+from weald.data.task import OF_MEDIANS, Task
 from weald.data.types import Array, FloatArray, Label
 from weald.errors import ParameterError
 from weald.forest.describe.conditions import SIDES, FittedTree, Names, questions
@@ -57,10 +57,10 @@ def _node_predictions(model: FittedTree, names: Names) -> tuple[FloatArray, Arra
 
 
 def errors(model: FittedTree) -> FloatArray:
-    """The error of each node as a leaf: misclassification rate, or mean squared error.
+    """The error of each node as a leaf: misclassification rate, mean squared error, or for medians mean absolute error.
 
-    NaN in a regression tree with monotonic constraints: the predictions of its nodes may differ from their means, which
-    are not stored.
+    NaN for medians that were moved by shrinkage, and in a regression tree with monotonic constraints: the predictions
+    of its nodes may differ from their means, which are not stored.
     """
     forest = model.forest_
     if forest.task is Task.CLASSIFICATION:
@@ -68,6 +68,8 @@ def errors(model: FittedTree) -> FloatArray:
     if any(model.growth_.monotonic):
         return np.full(forest.n_nodes, np.nan)
     moved = model.tree_.value[:, 0, 0] - forest.value  # by shrinkage
+    if model.growth_.criterion in OF_MEDIANS:
+        return np.where(moved == 0, forest.impurity, np.nan)
     found: FloatArray = forest.impurity + moved * moved
     return found
 
@@ -92,7 +94,7 @@ def total_impurity(model: FittedTree) -> float:
 
 
 def training_error(model: FittedTree) -> float:
-    """Misclassification rate by weight, or mean squared error, on the training rows of the tree."""
+    """Misclassification rate by weight, or mean squared (of medians: absolute) error, on the tree's training rows."""
     forest = model.forest_
     if forest.task is Task.REGRESSION:
         if any(model.growth_.monotonic):

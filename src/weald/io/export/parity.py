@@ -82,6 +82,16 @@ class Export:
         return str(self.parity)
 
 
+def lost_uncertainty(model: "TreeModel") -> list[str]:
+    """Describe what quantiles, intervals and prediction sets need, which no export contains."""
+    kept = vars(model)
+    lost = ["targets of leaves: no quantiles"] if "leaf_targets_" in kept else []
+    if "kept_errors_" in kept:
+        kind = "intervals" if model.forest_.task is Task.REGRESSION else "prediction sets"
+        lost.append(f"errors of predictions: no {kind}")
+    return lost
+
+
 def not_compared(*lost: str) -> Parity:
     """Return the parity of an export that was not compared."""
     return Parity("", "", 0, 0, 0, 0.0, lost)
