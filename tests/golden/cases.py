@@ -87,7 +87,9 @@ def make_cases() -> dict[str, tuple[Table, Growth, int]]:
             for way, given in WAYS.items():
                 cases[f"{criterion}, {kind}, {way}"] = (table, make_growth(table, criterion, given), bins(kind))
             ways = (
-                CATEGORY_WAYS if table.categorical else NUMBER_WAYS | (BOUND_WAYS if may_be_bound(criterion, table) else {})
+                CATEGORY_WAYS
+                if table.categorical
+                else NUMBER_WAYS | (BOUND_WAYS if may_be_bound(criterion, table) else {})
             )
             for way, given in ways.items():
                 cases[f"{criterion}, {kind}, {way}"] = (table, make_growth(table, criterion, given), bins(kind))
