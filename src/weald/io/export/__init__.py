@@ -4,6 +4,8 @@ leaf_values      what each leaf adds to a prediction
 parity           comparison of predictions with those of another program
 packages         optional packages that exports need
 c_code           one file of C
+sql_statement    one SQL statement
+sql_dialects     what the statement looks like in each database
 onnx_graph       an ONNX model
 treelite_model   a treelite model
 shap_trees       the dictionary for shap.TreeExplainer
