@@ -450,28 +450,28 @@ void bind_codes(nb::module_& module) {
         "rank_table", &bind_rank_table, "columns"_a, "classes"_a.none(), "numbers"_a.none(), "n_classes"_a,
         "weights"_a.none(), "weights_whole"_a, "n_threads"_a, "watch"_a.none(), "strata"_a.none() = nb::none(),
         "groups"_a.none() = nb::none(), "values"_a.none() = nb::none(),
-        "Rank the rows of a table whose columns are coded already: (pieces of codes by row, smallest value of each "
-        "code, whether they are categories). `values` is the fingerprint of its values.");
+        "Rank the rows of a table of coded columns: (pieces of codes by row, smallest value of each code, whether "
+        "they are categories). `values` is the fingerprint of the values.");
     module.def("give_values", &bind_give_values, "codes"_a, "feature"_a, "lows"_a, "highs"_a,
-               "Say which are the smallest and the largest value of each code of a feature.");
+               "Set the smallest and the largest value of each code of a feature.");
     module.def("store_by_column", &bind_store_by_column, "pieces"_a, "columns"_a.noconvert(), "n_threads"_a = 1,
                "Write the columns of pieces of a table, one below the other, into an array of columns.");
     module.def("hash_values", &bind_hash_values, "x"_a, "targets"_a, "n_threads"_a = 1,
                "Hashes of rows by their values and the bits of their targets.");
     module.def("weigh_values", &bind_weigh_values, "x"_a, "columns"_a, "rows"_a.none(), "lengths"_a.none(),
                "n_threads"_a = 1,
-               "Of some columns: distinct values of some rows, in ascending order, without missing ones; and what they "
-               "weigh, in as few bytes as that needs.");
+               "Distinct values of some columns in some rows, ascending and without missing values, and their "
+               "weights in the smallest type.");
     module.def("cut_quantiles", &bind_cut_quantiles, "values"_a, "weights"_a, "max_bins"_a,
-               "The smallest value of each code, from distinct values in ascending order and what they weigh.");
+               "The smallest value of each code, from ascending distinct values and their weights.");
     module.def("cut_columns", &bind_cut_columns, "columns"_a, "max_bins"_a, "keep_few"_a, "n_threads"_a = 1,
-               "Of columns whose distinct values, and what they weigh, come from several parts: the smallest value of "
-               "each code, and whether there are no more distinct values than there may be codes. These are codes by "
-               "themselves with `keep_few`.");
+               "Cut columns whose distinct values and weights come from several parts: the smallest value of each "
+               "code, and whether there are at most as many distinct values as codes. With `keep_few`, each of those "
+               "is a code.");
     module.def("code_values", &bind_code_values, "x"_a, "columns"_a, "starts"_a, "n_threads"_a = 1,
-               "Codes of some columns by the smallest value of each code, in as few bytes as they need.");
+               "Codes of some columns, by the smallest value of each code, in the smallest type.");
     module.def("find_highs", &bind_find_highs, "x"_a, "columns"_a, "codes"_a, "n_codes"_a, "n_threads"_a = 1,
-               "Of some columns: the largest value of each code in these rows, and the smallest value of all of them.");
+               "For some columns: the largest value of each code in these rows, and the smallest value of all rows.");
 }
 
 }  // namespace weald

@@ -82,7 +82,7 @@ nb::dict bind_decode(std::uint32_t n_features, std::uint32_t n_classes, std::siz
 void bind_files(nb::module_& module) {
     module.def("decode", &bind_decode, "n_features"_a, "n_classes"_a, "n_trees"_a, "n_nodes"_a, "target_center"_a,
                "target_exponent"_a, "decrease"_a, "is_bound"_a, "most_depth"_a, "arrays"_a, "n_threads"_a,
-               "The arrays of a forest from those of a file, every number of which is checked.");
+               "Decode the arrays of a file to those of a forest, and check every number.");
 }
 
 }  // namespace weald

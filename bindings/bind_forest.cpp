@@ -295,9 +295,9 @@ NumpyMatrix<std::int32_t> bind_leaves(const Predictor& predictor, const AnyTable
 }  // namespace
 
 void bind_forest(nb::module_& module) {
-    module.def("criteria", &criteria, "Names of the criteria, and whether they are for classes.");
+    module.def("criteria", &criteria, "Names of the criteria, and whether they are for classification.");
 
-    nb::class_<SparseTable>(module, "SparseTable", "The values of a table that are not zero, by column or by row.")
+    nb::class_<SparseTable>(module, "SparseTable", "The nonzero values of a table, by column or by row.")
         .def(nb::init<const Vector<std::int64_t>&, const Vector<std::int32_t>&, const Vector<double>&, std::size_t,
                       std::size_t>(),
              "starts"_a, "places"_a, "values"_a, "n_rows"_a, "n_columns"_a);
@@ -310,7 +310,7 @@ void bind_forest(nb::module_& module) {
             },
             "weights"_a.none(), "weights_whole"_a, "max_bins"_a)
         .def("add", &bind_add_columns, "x"_a, "categorical"_a, "n_threads"_a, "watch"_a.none(),
-             "Codes some more columns.");
+             "Code a block of further columns.");
 
     nb::class_<Codes>(module, "Codes", "A training table as codes, its rows in rank order.")
         .def_ro("n_rows", &Codes::n_rows)
@@ -334,39 +334,41 @@ void bind_forest(nb::module_& module) {
                 }
                 codes.weigh(lengths);
             },
-            "line"_a, "Lays another line to draw bags from: lengths by row of the table.")
-        .def("without_columns", &Codes::without_columns, "All that bags are drawn from; it grows no trees.")
-        .def("bag_arrays", &bind_bag_arrays, "The same as arrays, which can travel; see bag_source.")
+            "line"_a, "Replace the line that bags are drawn from: lengths by row of the table.")
+        .def("without_columns", &Codes::without_columns,
+             "A copy without columns, from which bags can be drawn, but "
+             "no trees grown.")
+        .def("bag_arrays", &bind_bag_arrays, "The same as arrays, for other processes; see bag_source.")
         .def(
             "column", &bind_column, "feature"_a,
             "Codes of a feature by row of the table (2**32 - 1: missing), and the smallest and largest value of each.");
 
     module.def("bag_source", &bind_bag_source, "positions"_a, "n_classes"_a, "classes"_a, "line"_a, "whole"_a,
                "fingerprint"_a, "values"_a.none(), "strata"_a, "groups"_a, "n_groups"_a, "design"_a,
-               "All that bags are drawn from, made of Codes.bag_arrays.");
+               "Make Codes without columns from Codes.bag_arrays: bags can be drawn, but no trees grown.");
 
     module.def(
         "code_table", &bind_code_table, "x"_a, "classes"_a.none(), "numbers"_a.none(), "n_classes"_a,
         "weights"_a.none(), "weights_whole"_a, "max_bins"_a, "categorical"_a, "n_threads"_a, "watch"_a.none(),
         "strata"_a.none() = nb::none(), "groups"_a.none() = nb::none(), "n_trees"_a = 0,
-        "Turn a table into codes and ranks; max_bins 0 keeps every distinct value. The values of the categorical "
-        "features are numbers of categories. So many trees will be grown at once, and then no more; 0: who knows?");
+        "Code a table and rank its rows; max_bins=0 keeps every distinct value. Values of categorical features are "
+        "numbers of categories. `n_trees`: trees grown from these codes in one call; 0 if unknown.");
 
     module.def("grow", &bind_grow, "codes"_a, "growth"_a, "seed"_a, "first_tree"_a, "n_trees"_a, "n_threads"_a,
                "watch"_a.none(), "n_slots"_a,
-               "Grow trees; returns their arrays by name. Of `n_slots` threads, which several calls share, those that "
-               "have nothing to do help.");
+               "Grow trees; returns their arrays by name. Idle threads among the `n_slots` that several calls share "
+               "take part.");
     module.def(
         "grow_piece", &bind_grow_piece, "codes"_a, "growth"_a, "seed"_a, "tree"_a, "number"_a, "n_pieces"_a,
-        "Grow one of the pieces of a tree; returns the arrays of the tree, in which leaves stand for what belongs "
-        "to other pieces, and its own nodes: the first, and the one behind the last.");
+        "Grow one piece of a tree; returns the arrays of the tree, in which a leaf replaces each other piece, and "
+        "the range of the piece's own nodes.");
     module.def("grow_targets", &bind_grow_targets, "codes"_a, "said"_a, "n_targets"_a, "n_classes"_a, "growth"_a,
                "seed"_a, "first_tree"_a, "n_trees"_a, "n_threads"_a, "watch"_a.none(),
-               "Grow trees of several targets; returns their arrays by name, and the center of each target.");
+               "Grow multi-output trees; returns their arrays by name, and the center of each target.");
     module.def("bag", &bind_bag, "codes"_a, "growth"_a, "seed"_a, "tree"_a,
-               "How often each row of the table counts in a tree.");
+               "How often each row of the table is in the bag of a tree.");
 
-    nb::class_<Predictor>(module, "Predictor", "A forest packed for walking.")
+    nb::class_<Predictor>(module, "Predictor", "A forest packed for prediction, which finds the leaf of each row.")
         .def(
             "__init__",
             [](Predictor* self, std::uint32_t n_features, std::uint32_t n_classes, const nb::dict& arrays) {

@@ -100,7 +100,9 @@ std::vector<std::pair<std::string, std::string>> growth_fields() {
 }  // namespace
 
 void bind_growth(nb::module_& module) {
-    nb::class_<Growth>(module, "Growth", "How to grow, in plain numbers: all fields of growth_fields, by name.")
+    nb::class_<Growth>(module, "Growth",
+                       "Parameters of growing as plain numbers: all fields of growth_fields, by "
+                       "name.")
         .def(
             "__init__",
             [](Growth* self, const nb::kwargs& given) {

@@ -84,12 +84,12 @@ void bind_importance(nb::module_& module) {
             return to_numpy(shuffle_rows({}, n_rows, seed, tree, group_id, repeat));
         },
         "n_rows"_a, "seed"_a, "tree"_a, "group_id"_a, "repeat"_a,
-        "Which rank each rank takes its values from, by the draws of a tree and a group.");
+        "The rank from which each rank takes its values, by the draws of a tree and a group.");
     module.def("mix_features", &bind_mix, "predictor"_a, "x"_a, "trees"_a, "group_of"_a, "group_id"_a, "repeat"_a,
                "order"_a, "target"_a, "weight"_a, "is_new"_a, "cells"_a, "sums"_a.none(), "squares"_a.none(),
                "n_threads"_a, "watch"_a.none(),
-               "Increase of each tree's loss when groups of features are mixed; trees are (place, seed, number). What "
-               "rows lose is added to sums and squares.");
+               "Increase of each tree's loss when groups of features are permuted; trees are (place, seed, number). "
+               "The losses of rows are added to sums and squares.");
 }
 
 }  // namespace weald

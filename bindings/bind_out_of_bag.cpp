@@ -179,15 +179,14 @@ void bind_out_of_bag(nb::module_& module) {
         "sum_votes_out_of_bag", &bind_sum_votes_out_of_bag, "forest"_a, "codes"_a, "growths"_a, "origins"_a, "x"_a,
         "hard"_a, "sums"_a.none(), "n_trees"_a.none(), "room"_a, "n_threads"_a, "watch"_a.none(),
         "ranks"_a.none() = nb::none(), "outside"_a = std::vector<Vector<std::uint64_t>>{},
-        "What the trees say of the rows outside their bags, added up in tree order; how many trees spoke of each "
-        "row; and after each tree the error and the share of the rows that it is known of. Origins are (which "
-        "growth, seed, tree). Then what the last two are made of: sums of errors in halves, sums of weights, and "
-        "the shift of errors. With `ranks`, x has only the rows at these. `outside` has the bits of draw_out_of_bag "
-        "for these rows, where they are drawn "
-        "already.");
+        "Sums of the out-of-bag predictions in tree order; the number of trees that predicted each row; and after "
+        "each tree the error and the fraction of rows that have a prediction. Origins are (index of the growth, "
+        "seed, tree). Also the terms of the last two: sums of errors in halves, sums of weights, and the shift of "
+        "errors. With `ranks`, x has only these rows. `outside` has the bits of draw_out_of_bag for these rows if "
+        "they are known.");
     module.attr("bags_at_once") = kBagsAtOnce;
     module.def("draw_out_of_bag", &bind_draw_out_of_bag, "codes"_a, "growths"_a, "origins"_a, "n_threads"_a,
-               "For each row of the table a bit for each tree, bags_at_once at most: it is outside the bag.");
+               "For each row of the table a bit for each tree, at most bags_at_once: whether the row is out of bag.");
 }
 
 }  // namespace weald

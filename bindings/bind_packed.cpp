@@ -94,36 +94,38 @@ nb::object bind_call(const Packed& packed, const nb::ndarray<nb::ro, nb::device:
 void bind_packed(nb::module_& module) {
     constexpr std::uint64_t kMark = PackedHead::kMark;
     module.attr("packed_mark") = nb::str(reinterpret_cast<const char*>(&kMark), sizeof kMark);
-    nb::class_<Packed>(module, "Packed", "A forest packed for prediction: one buffer, with no Python in it.")
-        .def(nb::init<const Bytes&>(), "buffer"_a, "Find a packed forest in memory, and check it.")
-        .def("__call__", &bind_call, "x"_a, "threads"_a = 1, "Predict a row, or a table: class shares, or means.")
+    nb::class_<Packed>(module, "Packed", "A forest packed for prediction as one buffer, without Python objects.")
+        .def(nb::init<const Bytes&>(), "buffer"_a, "Open a packed forest in a buffer, and check it.")
+        .def("__call__", &bind_call, "x"_a, "threads"_a = 1,
+             "Predict a row or a table: class probabilities, or "
+             "means.")
         .def("__reduce__",
              [](nb::handle self) { return nb::make_tuple(self.type(), nb::make_tuple(self.attr("buffer")())); })
         .def("predict", &bind_predict, "x"_a, "hard"_a, "total"_a, "out"_a, "n_threads"_a, "watch"_a.none(),
-             "What the trees say of each row, added up in tree order and divided by the total.")
+             "Predictions of the trees for each row, added in tree order and divided by the total.")
         .def(
             "buffer",
             [](nb::handle self) {
                 const auto bytes = nb::cast<const Packed&>(self).bytes();
                 return nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<1>>(bytes.data(), {bytes.size()}, self);
             },
-            "All of it, as it stands in memory.")
+            "The whole buffer.")
         .def_prop_ro("n_features", [](const Packed& packed) { return packed.forest().head().n_features; })
         .def_prop_ro("n_classes", [](const Packed& packed) { return packed.forest().head().n_classes; })
         .def_prop_ro("n_trees", [](const Packed& packed) { return packed.forest().n_trees(); })
         .def_prop_ro("is_large", [](const Packed& packed) { return packed.forest().is_large(); });
-    nb::class_<Portions>(module, "Portions", "A forest that is packed some trees at a time, to be walked once.")
+    nb::class_<Portions>(module, "Portions", "A forest packed some trees at a time, for a single pass.")
         .def(nb::init<std::uint32_t, std::uint32_t, const nb::dict&, bool, std::size_t>(), "n_features"_a,
              "n_classes"_a, "arrays"_a, "small_is_exact"_a, "n_nodes"_a,
-             "Nodes are small if that is exact for the rows that will walk, and they can be. A portion has `n_nodes` "
-             "at the most, or a tree for each thread.");
+             "Nodes are small if that is possible and exact for the rows to predict. A portion has at most "
+             "`n_nodes`, or one tree for each thread.");
     module.def("pack_forest", &bind_pack, "n_features"_a, "n_classes"_a, "arrays"_a, "large"_a, "total"_a, "hard"_a,
                "n_threads"_a,
                "Pack a forest with small nodes (exact for rows of floats) or large ones (exact for all); None if it is "
                "too large for them.");
     module.def(
         "fits_float", [](const AnyTable& x) { return fits_float(matrix_of(x)); }, "x"_a,
-        "Whether all values of a table are floats.");
+        "Whether all values of a table can be represented as 32-bit floats.");
 }
 
 }  // namespace weald

@@ -83,7 +83,7 @@ std::pair<nb::object, nb::object> code_sparse(const SparseTable& x, std::size_t 
 }  // namespace
 
 void bind_parts(nb::module_& module) {
-    module.def("mix64", &mix64, "word"_a, "The splitmix64 finaliser.");
+    module.def("mix64", &mix64, "word"_a, "The splitmix64 finalizer.");
     module.def("philox", &philox, "counter"_a, "key"_a, "Philox4x32-10: four words of random bits.");
     module.def(
         "draw",
@@ -103,11 +103,12 @@ void bind_parts(nb::module_& module) {
     module.def("draw_features", &draw_features, "seed"_a, "id"_a, "tree"_a, "n_features"_a, "weights"_a,
                "looks_at_all"_a,
                "All features of positive weight in the order in which a node draws them, or in which they win ties.");
-    module.def("log2", static_cast<double (*)(double)>(&log2_of), "x"_a, "Logarithm in bits of a number from 1.");
-    module.def("sort_codes", &sort_codes, "codes"_a, "Codes and their places, sorted by the network.");
+    module.def("log2", static_cast<double (*)(double)>(&log2_of), "x"_a,
+               "Base-2 logarithm of a number that is at least 1.");
+    module.def("sort_codes", &sort_codes, "codes"_a, "Codes and their places, sorted by the sorting network.");
     module.attr("most_sorted") = kMostSorted;
     module.def("code_sparse", &code_sparse, "x"_a, "feature"_a,
-               "A column as codes of one byte, and the hash of each row, where targets are 0.");
+               "A sparse column as codes of one byte, and the hash of each row; all targets are 0.");
     module.def("below", &below, "bits"_a, "n"_a, "floor(bits * n / 2**64): a number from 0 to n - 1.");
 }
 

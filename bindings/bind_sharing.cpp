@@ -155,17 +155,17 @@ NumpyVector<double> bind_deviations(const Leaves& leaves, std::size_t n_members,
 void bind_sharing(nb::module_& module) {
     module.def("add_shares", &bind_add, "leaves"_a, "n_members"_a, "tree_start"_a, "start"_a, "member"_a, "share"_a,
                "counting"_a, "k"_a, "n_threads"_a, "watch"_a.none(),
-               "What rows have in common with the members of their leaves: starts, members and sums, all or the k "
+               "Similarities of rows and the members of their leaves: starts, members and sums; all, or the k "
                "largest of each row.");
     module.def("square_shares", &bind_square, "leaves"_a, "n_members"_a, "tree_start"_a, "start"_a, "member"_a,
                "share"_a, "counting"_a, "kind_of_row"_a, "kind_of_member"_a, "n_threads"_a, "watch"_a.none(),
-               "Sums of the squares of what rows have in common with members of their kind.");
+               "Sums of the squared similarities of rows and members of their kind.");
     module.def("quantiles", &bind_quantiles, "leaves"_a, "n_members"_a, "tree_start"_a, "start"_a, "member"_a,
                "share"_a, "target"_a, "levels"_a, "n_threads"_a, "watch"_a.none(),
                "Quantiles of the target at rows (rows x levels), by the weights of the members of their leaves.");
     module.def("cumulated_shares", &bind_cumulated, "leaves"_a, "n_members"_a, "tree_start"_a, "start"_a, "member"_a,
                "share"_a, "target"_a, "limits"_a, "n_threads"_a, "watch"_a.none(),
-               "Shares of the weight at rows that members below limits have (rows x limits).");
+               "Fraction of the weight of members below each limit (rows x limits).");
     module.def("standard_deviations", &bind_deviations, "leaves"_a, "n_members"_a, "tree_start"_a, "start"_a,
                "member"_a, "share"_a, "target"_a, "n_threads"_a, "watch"_a.none(),
                "Standard deviations of the target at rows, by the weights of the members of their leaves.");

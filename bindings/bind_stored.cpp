@@ -119,12 +119,12 @@ Codes bind_map_table(const std::vector<MappedColumn>& columns, const std::option
 void bind_stored(nb::module_& module) {
     module.def("find_ranks", &bind_find_ranks, "columns"_a, "classes"_a.none(), "numbers"_a.none(), "n_classes"_a,
                "weights"_a.none(), "weights_whole"_a, "n_threads"_a, "watch"_a.none(),
-               "Find the row at each rank, and the fingerprint of the training data; nothing is copied.");
+               "Find the row at each rank and the fingerprint of the training data, without copies.");
     module.def("map_table", &bind_map_table, nb::keep_alive<0, 1>(), "columns"_a, "classes"_a.none(),
                "numbers"_a.none(), "n_classes"_a, "weights"_a.none(), "weights_whole"_a, "positions"_a, "fingerprint"_a,
                "values"_a.none(), "n_threads"_a, "watch"_a.none(),
-               "Make codes of columns that are ranked already, without copying them; target and weights are by row. "
-               "The list of columns must stay as it is.");
+               "Make Codes of ranked columns without copies; target and weights are by row. The list of columns must "
+               "not change.");
 }
 
 }  // namespace weald

@@ -130,7 +130,7 @@ def worth_of_tuning(name: str) -> float:
 
 
 def draw(quick: bool = False) -> Figure:
-    """Measure all, and draw the table; deeper is better."""
+    """Measure all, and draw the table; darker is better."""
     sizes = (200, 800) if quick else (4000, 32000)
     rows = {
         "models needed for ten classes": (models_for_ten_classes, "{:.0f}", -1),
@@ -156,7 +156,7 @@ def draw(quick: bool = False) -> Figure:
             ax.text(j, i, text, ha="center", va="center", color="white" if shade[j] > 0.75 else INK)
     for j, name in enumerate(METHODS):
         ax.text(j, -0.75, name, ha="center", va="center", weight="bold", color=INK)
-    ax.text(3.47, len(rows) - 0.25, f"deeper is better; {where()}", ha="right", va="center", fontsize=7, color=SOFT)
+    ax.text(3.47, len(rows) - 0.25, f"darker is better; {where()}", ha="right", va="center", fontsize=7, color=SOFT)
     ax.set(xlim=(-4.1, 3.5), ylim=(len(rows) - 0.05, -1.1))
     ax.set_axis_off()
     return figure

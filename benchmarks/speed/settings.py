@@ -49,7 +49,7 @@ def measure_case(case, libraries, given):
 
 
 TEXT = """\
-Seconds to fit, {repeats}, {jobs} threads; in brackets, the speedup over scikit-learn.
+Seconds to fit, {repeats}, {jobs} threads; in brackets, weald's speedup; bold: the fastest of the other libraries.
 
 {speed}
 

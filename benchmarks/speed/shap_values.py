@@ -13,6 +13,7 @@ disturb them less; the caption has weald's time by the clock.
 Without the package `woodelf_explainer`, woodelf is left out.
 """
 
+import os
 import tempfile
 import time
 from pathlib import Path
@@ -103,7 +104,7 @@ def main():
             depth, n_splits = measure.afresh(grow, path, max_depth, given.trees, n_train)
             measure.say(words, depth, n_splits)
             title = f"{words}: depth {depth}, {n_splits:,} splits a tree"
-            measured, (clock, memory) = measure_depth(given, path, words, title, here)
+            measured, (seconds, clock, memory) = measure_depth(given, path, words, title, here)
             lines += measured
     header = [
         "trees",
@@ -116,14 +117,15 @@ def main():
     ]
     text = measure.markdown(header, lines)
     packages = [PACKAGES[name] for name in here]
-    text += f"\n\n{measure.best_of(given)}. By the clock, weald explained {given.rows:,} rows by {given.trees} trees "
-    text += f"grown to purity in {clock:.1f} s on {given.jobs} threads. "
+    text += f"\n\n{measure.best_of(given)}. weald explained {given.rows:,} rows by {given.trees} trees grown to purity "
+    text += f"in {seconds / given.jobs:.0f} s of processor time on each of {given.jobs} threads, {clock:.0f} s by the "
+    text += f"clock while other programs ran (a load of {os.getloadavg()[2]:.0f} on {measure.CORES} cores). "
     text += f"weald's peak memory above that before: {memory:.0f} MiB. {measure.describe_machine(*packages)}."
     measure.publish(given, "shap-values", text)
 
 
 def measure_depth(given, path, words, title, here):
-    """Measure all libraries, one after the other in each repeat; return lines of the table, weald's time and memory."""
+    """Measure all libraries, one after the other in each repeat; return lines, and weald's times and memory."""
     n_rows = {name: max(ENOUGH, given.rows // FEWER.get((name, words), 1)) for name in here}
     runs = {name: [] for name in here}
     for _ in range(given.repeats):
@@ -139,8 +141,8 @@ def measure_depth(given, path, words, title, here):
         size = f"{n_rows[name]:,}" + (f", {n_trees} trees" if n_trees < given.trees else "")
         lines.append([title, name, size, f"{seconds:.1f} s", f"{measure.digits(unit[name])} s", ratio, f"{error:.0e}"])
         title = ""
-    clocks, memories = zip(*(run[2:] for run in runs["weald"]), strict=True)
-    return lines, (min(clocks), min(memories))
+    seconds, _, clocks, memories = zip(*runs["weald"], strict=True)
+    return lines, (min(seconds), min(clocks), min(memories))
 
 
 if __name__ == "__main__":

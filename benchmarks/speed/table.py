@@ -24,6 +24,7 @@ from typing import NamedTuple
 from benchmarks import data, measure
 
 README = measure.ROOT / "README.md"
+SPACE = "\N{NO-BREAK SPACE}"  # keeps numbers and units on one line
 SHOWN = ("clusters", "cover", "collisions", "wide", "small", "friedman", "friedman-small")
 
 
@@ -136,16 +137,18 @@ def best_run(runs):
 # --------------------------------------------------------------------------------------------------------------- show
 
 
-def times_as_fast(best, library, others):
-    """Return the speed relative to the fastest of others, as text."""
-    known = [best[other].seconds for other in others if best.get(other) and best[other] is not TOO_LONG]
-    return f"{min(known) / best[library].seconds:.1f}×" if known and best.get(library) else ""
-
-
-def speed_cell(best, library, limit):
+def speed_cell(best, library, own, peers, limit):
+    """Seconds; for another library also how many times weald is as fast, in bold for the fastest of them."""
     if not best.get(library):
         return "failed" if library in best else "–"
-    return f"> {limit:g}" if best[library] is TOO_LONG else measure.digits(best[library].seconds, 3)
+    if best[library] is TOO_LONG:
+        return f"> {limit:g}"
+    seconds = measure.digits(best[library].seconds, 3)
+    if library not in peers or not best.get(own):
+        return seconds
+    ratio = f"{best[library].seconds / best[own].seconds:.1f}×"
+    fastest = min(best[peer].seconds for peer in peers if best.get(peer))
+    return f"{seconds} (**{ratio}**)" if best[library].seconds == fastest else f"{seconds} ({ratio})"
 
 
 def error_cell(best, library, task):
@@ -154,16 +157,17 @@ def error_cell(best, library, task):
     if best[library] is TOO_LONG:
         return "–"
     error, megabytes = best[library].error, best[library].megabytes
-    shown = f"{100 * error:.2f} %" if task == "classes" else measure.digits(error, 4)
-    return shown if megabytes is None else f"{shown} · {megabytes:,.0f} MB"
+    shown = f"{100 * error:.2f}{SPACE}%" if task == "classes" else measure.digits(error, 4)
+    return shown if megabytes is None else f"{shown} · {megabytes:,.0f}{SPACE}MB"
 
 
 TEXT = """\
-Seconds to fit, {repeats}, {jobs} threads{parameters}.
+Seconds to fit, {repeats}, {jobs} threads{parameters}; in brackets, weald's speedup; bold: the fastest of the other
+libraries.
 
 {speed}
 
-Error on test data (error rate; regression: root of the mean squared error), and memory that the fit takes in addition
+Error on test data (error rate; regression: root mean squared error), and memory that the fit takes in addition
 to the data.
 
 {errors}
@@ -174,26 +178,29 @@ evaluate all, weald by default up to 65,535. LightGBM and XGBoost draw 63.2 % of
 a bag, and grow one tree per class if there are more than two. "–" was not measured."""
 
 
+def sorted_libraries(libraries):
+    """Return weald and its variants, then the others: on a narrow page the end of a table is out of sight."""
+    return sorted(libraries, key=lambda library: not library.startswith("weald"))
+
+
 def show_speed(found, libraries, limit):
-    """Return the rows of seconds, with weald's speed relative to scikit-learn and to the fastest peer."""
+    """Return the rows of seconds."""
+    libraries = sorted_libraries(libraries)
+    own = libraries[0]
     peers = [library for library in libraries if not library.startswith("weald")]
-    own = [library for library in libraries if library.startswith("weald")]
-    ratios = {f"{library} × fastest peer": (library, peers) for library in own}
-    if "scikit-learn" in peers and own:
-        ratios = {f"{own[0]} × scikit-learn": (own[0], ["scikit-learn"])} | ratios
     rows = [
         [
-            *what,
-            *(speed_cell(best, library, limit) for library in libraries),
-            *(f"**{times_as_fast(best, *of)}**" for of in ratios.values()),
+            f"{title}, {shape}, {n_trees:,} trees",
+            *(speed_cell(best, library, own, peers, limit) for library in libraries),
         ]
-        for _, what, best in found
+        for _, (title, shape, n_trees), best in found
     ]
-    return measure.markdown(["data", "rows × features", "trees", *libraries, *ratios], rows)
+    return measure.markdown(["data", *libraries], rows)
 
 
 def show_errors(found, libraries):
     """Errors and memory."""
+    libraries = sorted_libraries(libraries)
     rows = [[what[0], *(error_cell(best, x, task) for x in libraries)] for task, what, best in found]
     return measure.markdown(["data", *libraries], rows)
 

@@ -65,9 +65,11 @@ bool quartiles_are_apart(std::span<const double> y, std::span<const std::uint64_
 class TargetUnit {
   public:
     // `copies`: sums of n_draws targets must fit 64 bits; otherwise weights are in fixed point and sums have 128.
-    TargetUnit(std::span<const double> y, bool copies, std::uint64_t n_draws) {
+    // `from_zero`: the center is 0.
+    TargetUnit(std::span<const double> y, bool copies, std::uint64_t n_draws, bool from_zero = false)
+        : is_from_zero_(from_zero) {
         const auto [low, high] = std::minmax_element(y.begin(), y.end());
-        center = *low / 2 + *high / 2;
+        center = from_zero ? 0 : *low / 2 + *high / 2;
         double reach = 0;
         for (const double v : y) {
             reach = std::max(reach, std::abs(v - center));
@@ -88,14 +90,15 @@ class TargetUnit {
             return false;
         }
         const TargetSpread spread = spread_of(y, lengths);
+        const double middle = is_from_zero_ ? 0 : spread.median;
         double reach = 0;
         for (const double v : y) {
-            reach = std::max(reach, std::abs(v - spread.median));
+            reach = std::max(reach, std::abs(v - middle));
         }
         if (ldexp_within(spread.width, finest_ - kFineBits) >= 1 || std::isinf(reach)) {
             return false;
         }
-        center = spread.median;
+        center = middle;
         set_exponent(120 - weight_bits_ - frexp_exponent(reach));
         return true;
     }
@@ -121,6 +124,7 @@ class TargetUnit {
     int weight_bits_ = 0;
     int finest_ = 0;
     bool is_constant_ = true;
+    bool is_from_zero_;
 };
 
 }  // namespace weald

@@ -211,7 +211,7 @@ void Decoder::read_splits() {
     });
 }
 
-// If no value was missing, missing values go to the heavier side; left on a tie.
+// If no value was missing, missing values go to the child with the larger weight; left on a tie.
 LargeVector<std::uint8_t> Decoder::read_flags() {
     const EncodedColumn given = take_numbers_if(columns_, "split.flags", n_splits(), 8);
     LargeVector<std::uint8_t> flags(head_.n_nodes);

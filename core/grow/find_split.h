@@ -97,7 +97,8 @@ class SplitFinder {
         if (!split) {
             return {};
         }
-        split->decrease = std::max(0.0, split->cut.score - parts_.model.undivided()) / parts_.tree->root_weight;
+        split->decrease = parts_.model.decrease(std::max(0.0, split->cut.score - parts_.model.undivided()) /
+                                                parts_.tree->root_weight);
         if (parts_.growth.min_impurity_decrease > 0 &&
             parts_.model.in_user_units(split->decrease) < parts_.growth.min_impurity_decrease) {
             return {};

@@ -1,9 +1,11 @@
 #include "grow/grow.h"
 
+#include <algorithm>
 #include <bit>
 #include <optional>
 #include <stdexcept>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "base/weights.h"
@@ -61,14 +63,22 @@ GrownTrees grow_classes(const Order& order) {
     });
 }
 
+template <class Labels, class Criterion>
+using ModelOfNumbers =
+    std::conditional_t<std::is_same_v<Criterion, AbsoluteError>, MedianModel<Labels>, NumberModel<Labels, Criterion>>;
+
 template <class Criterion>
 GrownTrees grow_numbers(const Order& order) {
     const Codes& codes = order.codes;
     const bool fixed = in_fixed_point(codes, order.growth);
-    TargetUnit unit(codes.numbers, !fixed, order.growth.n_draws);
+    constexpr bool kFromZero = std::is_same_v<Criterion, Poisson>;
+    if (kFromZero && *std::min_element(codes.numbers.begin(), codes.numbers.end()) < 0) {
+        throw std::invalid_argument("criterion '" + order.growth.criterion + "' needs targets of at least 0");
+    }
+    TargetUnit unit(codes.numbers, !fixed, order.growth.n_draws, kFromZero);
     GrownTrees grown;
     if (unit.widen(codes.numbers, codes.line)) {
-        const NumberModel<WideNumbers, Criterion> model({}, unit.center, unit.exponent);
+        const ModelOfNumbers<WideNumbers, Criterion> model({}, unit.center, unit.exponent);
         grown = grow_all(order, model, [&](auto&, auto& rows, const std::vector<std::uint32_t>& sizes) {
             const FixedWeights weights = fixed ? fixed_weights(codes, {}) : FixedWeights();
             for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
@@ -80,7 +90,7 @@ GrownTrees grow_numbers(const Order& order) {
             return weights.scale;
         });
     } else if (fixed) {
-        const NumberModel<WeightedNumbers, Criterion> model({}, unit.center, unit.exponent);
+        const ModelOfNumbers<WeightedNumbers, Criterion> model({}, unit.center, unit.exponent);
         grown = grow_all(order, model, [&](auto&, auto& rows, const std::vector<std::uint32_t>&) {
             const FixedWeights weights = fixed_weights(codes, {});
             for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
@@ -90,7 +100,7 @@ GrownTrees grow_numbers(const Order& order) {
         });
     } else {
         const CountedNumbers labels{static_cast<unsigned>(std::bit_width(order.growth.n_draws))};
-        const NumberModel<CountedNumbers, Criterion> model(labels, unit.center, unit.exponent);
+        const ModelOfNumbers<CountedNumbers, Criterion> model(labels, unit.center, unit.exponent);
         grown = grow_all(order, model, [&](auto&, auto& rows, const std::vector<std::uint32_t>& sizes) {
             for (std::uint32_t r = 0; r < codes.n_rows; ++r) {
                 if (sizes[r] != 0) {

@@ -109,8 +109,10 @@ std::optional<Terms> find_class_terms(const std::string& name) {
 std::optional<Terms> find_number_terms(const std::string& name) {
     std::optional<Terms> found;
     for_each_criterion<NumberCriteria>([&]<class Criterion>() {
-        if (name == Criterion::name) {
-            found = Terms{.of_numbers = [](double sum, double weight) { return Criterion::term(sum, weight); }};
+        if constexpr (kIsOfSeveralTargets<Criterion>) {
+            if (name == Criterion::name) {
+                found = Terms{.of_numbers = [](double sum, double weight) { return Criterion::term(sum, weight); }};
+            }
         }
     });
     return found;

@@ -25,7 +25,7 @@ struct Axis {
     bool is_excluded = false;  // categories: all but those in the list
 };
 
-// What a leaf adds to a group.
+// The contribution of a leaf to a group.
 struct Record {
     std::uint32_t group;
     std::uint32_t node;     // in the forest

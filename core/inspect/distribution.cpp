@@ -98,7 +98,7 @@ class RowWeights {
     std::vector<double> cumulated_;
 };
 
-// Calls write(weights, answers of the row) for each queried row; returns all answers, rows x width.
+// Calls write(weights, results of the row) for each queried row; returns all results, rows x width.
 template <class Write>
 std::vector<double> for_rows(const Sharing& sharing, std::size_t width, Work& work, Write&& write) {
     std::vector<double> answers(sharing.n_rows * width, kNone);

@@ -8,7 +8,7 @@
 //   cumulated_shares     for each row and limit: the cumulated weight of the first targets, over the total
 //   standard_deviations  for each row
 //
-// The answer for a row that is in no leaf is NaN. Only the leaves of the queried rows are read, and checked: a few rows
+// The result of a row that is in no leaf is NaN. Only the leaves of the queried rows are read, and checked: a few rows
 // take little time, however large the forest is.
 
 #pragma once

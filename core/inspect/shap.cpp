@@ -9,6 +9,7 @@
 #include "base/doubles.h"
 #include "base/large_pages.h"
 #include "base/require.h"
+#include "inspect/dense_rows.h"
 
 namespace weald {
 
@@ -39,36 +40,6 @@ void write(std::int64_t* to, const LaneMask& mask) {
     std::memcpy(to, &mask, sizeof mask);
 }
 
-// The rows of a task; those of a sparse table are copied.
-class ChunkRows {
-  public:
-    ChunkRows(const Matrix& x, std::size_t begin, std::size_t end) : x_(x), begin_(begin) {
-        if (x.by_row.is_empty()) {
-            return;
-        }
-        cells_.resize((end - begin) * x.n_columns);
-        for (std::size_t row = begin; row < end; ++row) {
-            const auto last = static_cast<std::size_t>(x.by_row.starts[row + 1]);
-            for (auto j = static_cast<std::size_t>(x.by_row.starts[row]); j < last; ++j) {
-                const auto column = static_cast<std::size_t>(x.by_row.places[j]);
-                cells_[(row - begin) * x.n_columns + column] = x.by_row.values[j];
-            }
-        }
-    }
-
-    double at(std::size_t row, std::size_t column) const {
-        if (!cells_.empty()) {
-            return cells_[(row - begin_) * x_.n_columns + column];
-        }
-        return x_.is_double ? x_.at<double>(row, column) : static_cast<double>(x_.at<float>(row, column));
-    }
-
-  private:
-    const Matrix& x_;
-    std::size_t begin_;
-    std::vector<double> cells_;
-};
-
 // Walks groups of rows down all paths of trees. kPairs: for interactions, else for values.
 template <bool kPairs>
 class GroupWalk {
@@ -94,7 +65,7 @@ class GroupWalk {
     }
 
     // Adds what a tree contributes to rows; `out` has the results of all rows.
-    void add(std::size_t tree, const ChunkRows& chunk, std::span<const std::size_t> rows, double* out) {
+    void add(std::size_t tree, const DenseRows& chunk, std::span<const std::size_t> rows, double* out) {
         rows_ = rows;
         out_ = out;
         open_tree(tree);
@@ -470,7 +441,7 @@ std::vector<double> walk_all(const PathForest& forest, const Matrix& x, const Sh
     std::vector<std::unique_ptr<GroupWalk<kPairs>>> walks(work.n_threads());
     work.run((x.n_rows + chunk - 1) / chunk, [&](std::size_t number, std::size_t thread) {
         const std::size_t begin = number * chunk, end = std::min(x.n_rows, begin + chunk);
-        const ChunkRows rows(x, begin, end);
+        const DenseRows rows(x, begin, end);
         if (!walks[thread]) {
             walks[thread] = std::make_unique<GroupWalk<kPairs>>(forest, task, x.n_columns, group);
         }

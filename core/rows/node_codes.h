@@ -31,7 +31,7 @@ class NodeCodes {
 
     CodeReader& reader() { return reader_; }
 
-    // Before a tree or a part of one is grown from a node.
+    // Called before a tree, or a part of one, is grown from a node.
     void begin(const Node& node) {
         reader_.begin_tree();
         for (std::size_t i = 0; i < buffers_.size(); ++i) {

@@ -188,13 +188,35 @@ struct SquaredError {
     }
 };
 
+// Of targets that are at least 0, whose integers are not centered. A side whose targets are all 0 is not admissible.
+struct Poisson {
+    static constexpr const char* name = "poisson";
+    static constexpr double kNats = 0.6931471805599453;  // ln 2: in one bit
+    static constexpr int kLargestShift = 900;            // of decreases: sums of them stay below the largest double
+
+    static double term(double sum, double weight) {
+        const double product = sum * (log2_of(sum) - log2_of(weight));
+        return sum == 0 ? 0.0 : product;
+    }
+};
+
+// Absolute deviations from the median: targets/medians.h.
+struct AbsoluteError {
+    static constexpr const char* name = "absolute_error";
+};
+
 // Some searches of regression are faster because they rely on the formula of squared error. Every other criterion uses
 // the general search.
 template <class Criterion>
 inline constexpr bool kIsSquaredError = std::is_same_v<Criterion, SquaredError>;
 
 using ClassCriteria = std::tuple<Gini, Entropy, Misclassification>;
-using NumberCriteria = std::tuple<SquaredError>;
+using NumberCriteria = std::tuple<SquaredError, Poisson, AbsoluteError>;
+
+// Whether several targets can share trees that are grown by a criterion.
+template <class Criterion>
+inline constexpr bool kIsOfSeveralTargets =
+    !std::is_same_v<Criterion, Poisson> && !std::is_same_v<Criterion, AbsoluteError>;
 
 // Calls visit.operator()<Criterion>() for each criterion of a list.
 template <class Criteria, class Visit>

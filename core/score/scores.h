@@ -3,6 +3,7 @@
 //   Limits            the minimum size and weight of both sides of a cut
 //   TwoClassScorer    cells of two class counts
 //   NumberScorer      cells of sums of targets
+//   CountScorer       cells of sums of targets that are at least 0 (Poisson)
 //
 // `score` is that of the contract. `near_score` and `bound` are fast approximations: a value of at least `floor_below`
 // a score may be as good as the score. So they determine which cuts need the exact score, and which bins must be
@@ -53,6 +54,7 @@ class TwoClassScorer {
     }
 
     const Limits& limits() const { return limits_; }
+    bool admits_all() const { return limits_.admit_all(); }
     // No cut can score more than this: both sides are pure. (Only if sums are exact can nothing exceed it by rounding.)
     double perfect() const {
         const auto weight0 = static_cast<double>(weight_of_class(total_, 0));
@@ -185,6 +187,7 @@ class NumberScorer {
     }
 
     const Limits& limits() const { return limits_; }
+    bool admits_all() const { return limits_.admit_all(); }
     double undivided() const {
         return Criterion::term(static_cast<double>(about_mean_), static_cast<double>(total_.weight));
     }
@@ -251,6 +254,86 @@ class NumberScorer {
     Number mean_ = 0;
     Sum about_mean_ = 0;
     SpreadOf<Number> spread_;
+};
+
+template <class Labels>
+class CountScorer {
+  public:
+    using Criterion = Poisson;
+    using Cell = typename Labels::Cell;
+    using Inside = typename Labels::Inside;
+    using Number = typename Labels::Number;
+    using Sum = typename Labels::Sum;
+    using Near = double;  // gains are small against scores
+
+    CountScorer() = default;
+    CountScorer(const Cell& total, const Limits& limits) : total_(total), limits_(limits) {
+        spread_.mean = static_cast<Number>(total.sum / total.weight);
+        slack_ = static_cast<double>(total.sum) * kNearness;
+    }
+
+    const Limits& limits() const { return limits_; }
+    static bool admits_all() { return false; }
+    double undivided() const { return term(total_.sum, total_.weight); }
+    Number mean() const { return spread_.mean; }
+    const SpreadOf<Number>& spread() const { return spread_; }
+    void set_reach(double) {}
+    Near floor_below(double score) const { return score - slack_; }
+
+    bool is_admissible(const Cell& left) const {
+        return (left.size() >= limits_.min_size) & (total_.size() - left.size() >= limits_.min_size) &
+               (left.weight >= limits_.min_weight) & (total_.weight - left.weight >= limits_.min_weight) &
+               (left.sum != 0) & (left.sum != total_.sum);
+    }
+    double score(const Cell& left) const { return score_of(left.sum, left.weight); }
+    double tie_score(const Cell&) const { return 0.0; }
+    std::int64_t balance(const Cell& left) const { return 2 * left.weight - total_.weight; }
+
+    Near near_score(const Cell& left) const { return score(left); }
+    // A score is convex in (sum, weight), so inside a bin its maximum is at a corner of the polygon of the sums and
+    // weights that a part of the bin can have: the sum is between 0 and the bin's, and its distance from the mean
+    // between what lies below the mean and what lies above it. Two corners are where these limits meet.
+    Near bound(const Cell& before, const Inside& bin) const {
+        const auto mean = static_cast<double>(spread_.mean);
+        const auto all = static_cast<double>(bin.cell.sum);
+        const auto weight = static_cast<double>(bin.cell.weight);
+        const auto above = static_cast<double>(bin.above);
+        const double below = above - (all - mean * weight);
+        const double most = weight - 1;
+        const double unit = mean > 1 ? mean : 1;
+        const auto at = [&](double sum, double weight_inside) {
+            return near_of(static_cast<double>(before.sum) + sum, static_cast<double>(before.weight) + weight_inside);
+        };
+        const auto least_sum = [&](double w) { return std::max(0.0, mean * w - below); };
+        const auto most_sum = [&](double w) { return std::min(all, mean * w + above); };
+        const double none = std::min(std::max(1.0, below / unit), most);
+        const double full = std::min(std::max(1.0, (all - above) / unit), most);
+        return std::max(std::max(std::max(at(least_sum(1), 1), at(most_sum(1), 1)),
+                                 std::max(at(least_sum(most), most), at(most_sum(most), most))),
+                        std::max(at(0.0, none), at(all, full)));
+    }
+    static bool has_inside(const Inside& bin) { return bin.cell.weight > 1; }
+
+  private:
+    static constexpr double kNearness = 0x1p-40;  // sums and logarithms are rounded: to 2^-46 of the sum, at most
+
+    static double term(Sum sum, std::int64_t weight) {
+        return Poisson::term(static_cast<double>(sum), static_cast<double>(weight));
+    }
+    double score_of(Sum sum, std::int64_t weight) const {
+        return term(sum, weight) + term(total_.sum - sum, total_.weight - weight);
+    }
+    // Sums are rounded, so they may be a little below 0.
+    double near_of(double sum, double weight) const {
+        const double rest = static_cast<double>(total_.sum) - sum;
+        return Poisson::term(sum > 1 ? sum : 0, weight) +
+               Poisson::term(rest > 1 ? rest : 0, static_cast<double>(total_.weight) - weight);
+    }
+
+    Cell total_{};
+    Limits limits_;
+    SpreadOf<Number> spread_;
+    double slack_ = 0;
 };
 
 }  // namespace weald

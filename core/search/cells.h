@@ -414,7 +414,7 @@ class CellSearch {
 
     void consider_with(std::uint32_t n_cuts, const Cell& missing, bool missing_left) {
         const Near top =
-            scorer_.limits().admit_all() ? near_scores<true>(n_cuts, missing) : near_scores<false>(n_cuts, missing);
+            scorer_.admits_all() ? near_scores<true>(n_cuts, missing) : near_scores<false>(n_cuts, missing);
         if (static_cast<double>(top) == kNoScore) {
             return;
         }

@@ -172,7 +172,7 @@ class ClassBinSearch {
 
     std::uint64_t order_of(std::uint32_t last_left) const { return Candidate::order_of(last_left, missing_left_); }
 
-    // All that lies left of an edge has moved.
+    // The state of a sweep at an edge: everything left of it has moved.
     Sweep<Criterion> sweep_to(std::uint32_t e) {
         Sweep<Criterion> sweep(totals_, scratch_.sweep);
         for (std::uint32_t slot = 0; slot < totals_.weights.size(); ++slot) {

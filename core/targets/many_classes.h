@@ -104,6 +104,7 @@ class ManyClassModel {
     double mixed(const Payload*, std::uint32_t) const {
         return Criterion::term(ManyWeights{{&totals_.weight, 1}, totals_.weight}) - undivided();
     }
+    static double decrease(double of_score) { return of_score; }
     static double in_user_units(double decrease) { return decrease; }
 
     // Categories are ordered by the fraction of each class; if the node has two classes, by that of the second.

@@ -144,6 +144,7 @@ class TargetsModel {
     static bool weights_are_sizes() { return false; }
     static double perfect(const Payload*, std::uint32_t) { return std::numeric_limits<double>::infinity(); }
     static double mixed(const Payload*, std::uint32_t) { return 0; }  // no penalty is taken with several targets
+    static double decrease(double of_score) { return of_score; }
     double in_user_units(double decrease) const { return ldexp_within(decrease, -2 * unit_); }
 
     // ---- Categories: the orders of each target in turn, as if it were alone

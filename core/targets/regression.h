@@ -33,6 +33,7 @@ class NumberModel {
     static constexpr bool kCounted = std::is_same_v<Labels, CountedNumbers>;
     static constexpr bool kIsWide = std::is_same_v<Squares, UInt256>;
     static constexpr bool kHasQuickSearches = kCounted && kIsSquaredError<Criterion>;
+    static constexpr bool kIsPoisson = std::is_same_v<Criterion, Poisson>;
 
     // By node: the sum, and the sum of squares (in leaves; those of their ancestors follow).
     struct Sums {
@@ -54,7 +55,7 @@ class NumberModel {
     };
 
     NumberModel(const Labels& labels, double center, int exponent)
-        : labels_(labels), center_(center), user_unit_(-exponent), user_square_(-2 * exponent) {}
+        : labels_(labels), center_(center), exponent_(exponent), user_unit_(-exponent), user_square_(-2 * exponent) {}
 
     void look_at(const Payload* payloads, std::uint32_t n) {
         total_ = Cell{};
@@ -104,7 +105,20 @@ class NumberModel {
     double mixed(const Payload* payloads, std::uint32_t n) const {
         const double about = static_cast<double>(total_.sum - Int128{scorer_.mean()} * total_.weight);
         const double squares = static_cast<double>(centered(total_, sum_squares(payloads, n), scorer_.mean()));
-        return std::max(0.0, squares - about * about / static_cast<double>(total_.weight));
+        const double all = std::max(0.0, squares - about * about / static_cast<double>(total_.weight));
+        if constexpr (kIsPoisson) {
+            return all * (0.5 / Poisson::kNats) / value_of(total_);
+        } else {
+            return all;
+        }
+    }
+    // Decreases are in the unit of squares for all criteria.
+    double decrease(double of_score) const {
+        if constexpr (kIsPoisson) {
+            return ldexp_within(of_score * Poisson::kNats, std::min(exponent_, Poisson::kLargestShift));
+        } else {
+            return of_score;
+        }
     }
     double in_user_units(double decrease) const { return user_square_.times(decrease); }
 
@@ -220,7 +234,7 @@ class NumberModel {
     void weigh_like(const NumberModel&) {}
 
   private:
-    using Scorer = NumberScorer<Labels, Criterion>;
+    using Scorer = std::conditional_t<kIsPoisson, CountScorer<Labels>, NumberScorer<Labels, Criterion>>;
 
     // The largest distance of a target from the node's mean.
     double farthest(const Payload* payloads, std::uint32_t n) const {
@@ -262,7 +276,7 @@ class NumberModel {
         }
     }
     double variance(const Cell& total, const Squares& squares) const {
-        const Int128 mean = Scorer(total, {}).mean();
+        const Int128 mean = NumberScorer<Labels, SquaredError>(total, {}).mean();
         const double a = static_cast<double>(total.sum - mean * total.weight);
         const double weight = static_cast<double>(total.weight);
         const double spread = (static_cast<double>(centered(total, squares, mean)) - a * a / weight) / weight;
@@ -271,6 +285,7 @@ class NumberModel {
 
     Labels labels_;
     double center_;
+    int exponent_;
     PowerOfTwo user_unit_;
     PowerOfTwo user_square_;
     Cell total_{};

@@ -27,6 +27,7 @@ namespace weald {
 // undivided                the score without a cut
 // perfect                  a score that no cut exceeds
 // mixed                    the gain of the node if its sides were pure
+// decrease                 a decrease in score by the weight of the root, in units of impurity
 // in_user_units            a decrease in units of the user's targets
 //
 // reserve                  memory for the entries of some nodes
@@ -48,6 +49,7 @@ concept TargetModel =
         { node.undivided() } -> std::same_as<double>;
         { node.perfect(payloads, n) } -> std::same_as<double>;
         { node.mixed(payloads, n) } -> std::same_as<double>;
+        { node.decrease(decrease) } -> std::same_as<double>;
         { node.in_user_units(decrease) } -> std::same_as<double>;
         { model.reserve(tree, n_nodes) } -> std::same_as<void>;
         { model.write_node(tree, payloads, n, true) } -> std::same_as<void>;

@@ -51,6 +51,7 @@ class TwoClassModel {
     double undivided() const { return scorer_.undivided(); }
     double perfect(const Payload*, std::uint32_t) const { return scorer_.perfect(); }
     double mixed(const Payload*, std::uint32_t) const { return scorer_.pure() - scorer_.undivided(); }
+    static double decrease(double of_score) { return of_score; }
     static double in_user_units(double decrease) { return decrease; }
 
     // Categories are ordered by the fraction of the second class.

@@ -210,10 +210,11 @@ def test_workers_of_joblib_fit_and_send_back():
 @pytest.mark.parametrize(
     ("name", "given", "reason"),
     [
-        ("RandomForestRegressor", {"criterion": "absolute_error"}, "weald has no criterion 'absolute_error'"),
-        ("DecisionTreeRegressor", {"criterion": "absolute_error"}, "weald has no criterion 'absolute_error'"),
+        ("RandomForestRegressor", {"criterion": "friedman_mse"}, "weald has no criterion 'friedman_mse'"),
+        ("DecisionTreeRegressor", {"criterion": "friedman_mse"}, "weald has no criterion 'friedman_mse'"),
     ],
 )
+@pytest.mark.filterwarnings('ignore:Value `"friedman_mse"`')
 def test_what_weald_lacks_is_left_to_scikit_learn(name, given, reason):
     X, _, numbers = make_table()
     model = fit(name, **given)
@@ -239,9 +240,25 @@ def test_what_weald_refuses_is_left_to_scikit_learn_with_its_words():
     assert "class_weight" in str(accel.summary())
 
 
+@pytest.mark.parametrize("criterion", ["poisson", "absolute_error"])
+@pytest.mark.parametrize("name", ["RandomForestRegressor", "DecisionTreeRegressor"])
+def test_counts_and_medians_are_fitted_by_weald(name, criterion):
+    X, _, numbers = make_table()
+    model = make(name, criterion=criterion).fit(X, np.abs(numbers))
+    assert model.weald_.criterion == criterion
+    assert model.predict(X).min() >= 0
+
+
+def test_negative_counts_are_left_to_scikit_learn_which_raises_its_error():
+    X, _, numbers = make_table()
+    with pytest.raises(ValueError, match="negative which is not allowed for Poisson regression"):
+        make("DecisionTreeRegressor", criterion="poisson").fit(X, -np.abs(numbers))
+
+
+@pytest.mark.filterwarnings('ignore:Value `"friedman_mse"`')
 def test_a_search_over_criteria_uses_both():
     X, _, numbers = make_table(60)
-    grid = {"criterion": ["squared_error", "absolute_error"]}
+    grid = {"criterion": ["squared_error", "friedman_mse"]}
     search = GridSearchCV(make("RandomForestRegressor", max_depth=2), grid, cv=2).fit(X, numbers)
     assert sum(fits().values()) == 5
     assert len(fits()) == 2
@@ -276,10 +293,11 @@ def test_a_warm_start_goes_on_with_wealds_trees():
     assert model.weald_.forest_.fingerprint() == whole.weald_.forest_.fingerprint()
 
 
+@pytest.mark.filterwarnings('ignore:Value `"friedman_mse"`')
 def test_a_warm_start_can_go_on_with_scikit_learns_trees_and_says_so():
     X, _, numbers = make_table()
     model = make("RandomForestRegressor", n_estimators=2, warm_start=True).fit(X, numbers)
-    model.set_params(n_estimators=4, criterion="absolute_error", max_depth=3).fit(X, numbers)
+    model.set_params(n_estimators=4, criterion="friedman_mse", max_depth=3).fit(X, numbers)
     assert len(model.estimators_) == 4
     assert not hasattr(model, "weald_")
     model.set_params(n_estimators=5, criterion="squared_error").fit(X, numbers)
@@ -327,5 +345,5 @@ def test_samples_of_trees_are_the_rows_of_wealds_bags():
     np.testing.assert_array_equal(found, bags)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        rows = fit("RandomForestRegressor", criterion="absolute_error", max_depth=2).estimators_samples_
+        rows = fit("RandomForestRegressor", criterion="friedman_mse", max_depth=2).estimators_samples_
     assert len(rows) == 5

@@ -447,3 +447,95 @@ def test_quantiles_that_cannot_be_are_refused(place, capsys, name, quantiles, wo
     folder = place[0]
     assert run(["predict", str(folder / f"{name}.weald"), str(folder / "t.csv"), "--quantiles", quantiles]) == 1
     assert words in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def sure(place):
+    """Models that keep their errors."""
+    folder, _, features, frame, _ = place
+    numbers = weald.RandomForestRegressor(12, keep_errors=True, keep_targets=True, random_state=0)
+    numbers.fit(features, frame["a"] * 2 + frame["d"]).save(folder / "ri.weald")
+    classes = weald.RandomForestClassifier(12, keep_errors=True, random_state=0)
+    classes.fit(features, frame["y"]).save(folder / "mi.weald")
+    new = frame.assign(a=frame["a"] + 0.01, z=frame["a"] * 2 + frame["d"])
+    new.to_csv(folder / "new.csv", index=False)
+    return folder, numbers, classes, new[["a", "b", "c", "d", "color"]], new
+
+
+@pytest.mark.parametrize("method", [None, "oob-scaled", "jackknife+ab", "cqr"])
+def test_intervals_are_columns_of_the_predictions(sure, tmp_path, capsys, method):
+    folder, numbers, _, X, _ = sure
+    out = tmp_path / "p.csv"
+    how = "0.8" if method is None else f"0.8, {method}"
+    ask(capsys, "predict", folder / "ri.weald", folder / "new.csv", "-o", out, "--interval", how)
+    table = pd.read_csv(out)
+    assert list(table) == ["prediction", "lower", "upper"]
+    np.testing.assert_allclose(table.iloc[:, 1:], numbers.predict_interval(X, 0.8, method=method), rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["lac", "aps"])
+def test_sets_are_a_column_of_the_predictions(sure, tmp_path, capsys, method):
+    folder, _, classes, X, _ = sure
+    out = tmp_path / "p.csv"
+    ask(capsys, "predict", folder / "mi.weald", folder / "new.csv", "-o", out, "--set", f"0.99,{method}")
+    found = pd.read_csv(out, keep_default_na=False)["set"].tolist()
+    sets = classes.predict_set(X, 0.99, method=method)
+    assert found == ["|".join(classes.classes_[row]) for row in sets]
+    assert any("|" in text for text in found)
+
+
+def test_the_draws_of_sets_do_not_depend_on_the_pieces_of_a_file(sure, tmp_path, capsys, monkeypatch):
+    folder, *_ = sure
+    model, data, found = folder / "mi.weald", folder / "new.csv", []
+    pd.read_csv(data).to_parquet(tmp_path / "new.parquet", row_group_size=40)
+    for file in (data, tmp_path / "new.parquet"):
+        ask(capsys, "predict", model, file, "-o", tmp_path / "p.csv", "--set", "0.8,aps")
+        found.append((tmp_path / "p.csv").read_text())
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        ("mi", "--interval 0.9", "predicts classes. Use --set."),
+        ("ri", "--set 0.9", "predicts numbers. Use --interval."),
+        ("r", "--interval 0.9", "Train it with --set keep_errors=true."),
+        ("m", "--set 0.9", "Train it with --set keep_errors=true."),
+        ("ri", "--interval 90", "is not a number between 0 and 1"),
+        ("ri", "--interval 0", "is not a number between 0 and 1"),
+        ("ri", "--interval nan", "is not a number between 0 and 1"),
+        ("ri", "--interval cqr", "is not a number between 0 and 1"),
+        ("mi", "--set 1", "is not a number between 0 and 1"),
+        ("ri", "--interval 0.9,naive", "method='naive' is not allowed"),
+        ("mi", "--set 0.9,cqr", "method='cqr' is not allowed"),
+    ],
+)
+def test_intervals_and_sets_that_cannot_be_are_refused(sure, capsys, name, options, words):
+    folder = sure[0]
+    assert run(["predict", str(folder / f"{name}.weald"), str(folder / "new.csv"), *options.split()]) == 1
+    assert words in " ".join(capsys.readouterr().err.split())
+
+
+def test_evaluate_shows_the_coverage(sure, capsys):
+    folder, numbers, classes, X, new = sure
+    facts = ask(capsys, "evaluate", folder / "ri.weald", folder / "new.csv", "-t", "z", "--coverage", 0.8)
+    low, high = numbers.predict_interval(X, 0.8).T
+    expected = {"asked": 0.8, "found": ((low <= new["z"]) & (new["z"] <= high)).mean(), "width": np.mean(high - low)}
+    assert facts["coverage"] == pytest.approx(expected)
+    facts = ask(capsys, "evaluate", folder / "mi.weald", folder / "new.csv", "-t", "y")
+    sets = classes.predict_set(X)
+    found = sets[np.arange(150), np.searchsorted(classes.classes_, new["y"])].mean()
+    assert facts["coverage"] == pytest.approx({"asked": 0.9, "found": found, "classes": sets.sum(axis=1).mean()})
+    assert run(["evaluate", str(folder / "ri.weald"), str(folder / "new.csv"), "-t", "z"]) == 0
+    assert "90 % intervals contain" in capsys.readouterr().out
+    assert run(["evaluate", str(folder / "mi.weald"), str(folder / "new.csv"), "-t", "y"]) == 0
+    assert "90 % sets contain" in capsys.readouterr().out
+    assert run(["evaluate", str(folder / "ri.weald"), str(folder / "new.csv"), "-t", "z", "--coverage", "90"]) == 1
+    assert "is not between 0 and 1" in capsys.readouterr().err
+
+
+def test_evaluate_shows_no_coverage_of_training_rows(sure, capsys):
+    folder = sure[0]
+    facts = ask(capsys, "evaluate", folder / "mi.weald", folder / "t.csv", "-t", "y")
+    assert facts["training_rows"]
+    assert "coverage" not in facts

@@ -173,7 +173,7 @@ def test_many_copies_of_few_rows_are_sampled_like_each_by_itself(tmp_path, monke
     ],
     ids=lambda model: type(model).__name__,
 )
-@pytest.mark.filterwarnings("ignore:The out-of-bag error has not settled")
+@pytest.mark.filterwarnings("ignore:The out-of-bag error has not converged")
 def test_every_estimator_fits_to_a_store(model, tmp_path):
     table = frame()
     store = codes.from_chunks(cut(table, [40]), folder=tmp_path, target="y", features=FEATURES)
@@ -207,11 +207,11 @@ KEPT = {
         "whole",
     ),
     "numbers": (weald.RandomForestRegressor(20), "amount", "share"),
-    "until it has settled": (weald.RandomForestClassifier("auto", max_estimators=96), "y", "share"),
+    "until it has converged": (weald.RandomForestClassifier("auto", max_estimators=96), "y", "share"),
 }
 
 
-@pytest.mark.filterwarnings("ignore:The out-of-bag error has not settled")
+@pytest.mark.filterwarnings("ignore:The out-of-bag error has not converged")
 @pytest.mark.parametrize(("model", "target", "weight"), KEPT.values(), ids=KEPT)
 @pytest.mark.parametrize(("cells_at_once", "n_jobs"), [(1, 1), (100, 2), (1 << 23, 1)])
 def test_out_of_bag_estimates_of_values_that_are_kept_are_those_of_the_table(

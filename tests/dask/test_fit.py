@@ -67,7 +67,7 @@ def partitioned(table, ends):
 
 
 def assert_same_out_of_bag(model, local):
-    """Say the same of each row, rows of zero weight included, and of all."""
+    """Out-of-bag results are equal, for each row, including rows of weight 0, and in total."""
     for name in ("oob_score_", "oob_error_", "oob_fraction_"):
         assert getattr(model, name) == getattr(local, name)
     for name in ("error", "share", "n_trees"):
@@ -154,6 +154,7 @@ def test_any_number_of_workers_and_threads_gives_the_same_forest(local, monkeypa
         ("RandomForestRegressor", "z", {"oob_score": True}),
         ("RandomForestClassifier", "y", {"ccp_alpha": 0.001}),
         ("ExtraTreesRegressor", "z", {}),
+        ("RandomForestRegressor", "z", {"criterion": "absolute_error", "oob_score": True}),
     ],
 )
 def test_the_last_tree_may_be_grown_in_pieces(client, monkeypatch, kind, target, kwargs):
@@ -171,6 +172,18 @@ def test_the_last_tree_may_be_grown_in_pieces(client, monkeypatch, kind, target,
     assert grown.forest_.origins == alone.forest_.origins
     if "oob_score" in kwargs:
         assert_same_out_of_bag(grown, alone)
+
+
+def test_counts_are_fitted_on_a_cluster_and_negative_ones_refused(client):
+    table = frame()
+    given = {"n_estimators": 4, "random_state": 1, "criterion": "poisson", "oob_score": True}
+    parts, counts = partitioned(table, [700, 900]), np.maximum(table["z"], 0.0)
+    grown = on_cluster.RandomForestRegressor(**given).fit(parts[COLUMNS], parts["z"].clip(lower=0.0))
+    alone = weald.RandomForestRegressor(**given).fit(table[COLUMNS], counts)
+    assert grown.forest_.fingerprint() == alone.forest_.fingerprint()
+    assert grown.oob_.score("poisson_deviance") == alone.oob_.score("poisson_deviance")
+    with pytest.raises(weald.DataError, match="are negative which is not allowed for Poisson regression"):
+        on_cluster.RandomForestRegressor(**given).fit(parts[COLUMNS], parts["z"])
 
 
 def test_trees_of_so_many_leaves_are_grown_as_a_whole(client, monkeypatch):
@@ -393,9 +406,9 @@ DESIGNS = {
     "empty bags": ({"class_weight": {"yes": 0}, "max_samples": 1, "n_estimators": 20}, []),
     "empty bags, one tree after the other": ({"class_weight": {"no": 0}, "max_samples": 2, "n_estimators": "auto"}, []),
     "pruned": ({"ccp_alpha": 0.001}, []),
-    "until it has settled": ({"n_estimators": "auto", "max_estimators": 96}, []),
+    "until it has converged": ({"n_estimators": "auto", "max_estimators": 96}, []),
     "shrunk": ({"shrinkage": 7.0}, []),
-    "shrunk, until it has settled": ({"shrinkage": 7.0, "n_estimators": "auto", "max_estimators": 96}, []),
+    "shrunk, until it has converged": ({"shrinkage": 7.0, "n_estimators": "auto", "max_estimators": 96}, []),
 }
 
 
@@ -447,7 +460,7 @@ CUT = {
     "two classes": ("RandomForestClassifier", "y", {}),
     "hard votes": ("RandomForestClassifier", "y", {"voting": "hard"}),
     "numbers": ("RandomForestRegressor", "z", {}),
-    "until it has settled": ("RandomForestClassifier", "y", {"n_estimators": "auto", "max_estimators": 96}),
+    "until it has converged": ("RandomForestClassifier", "y", {"n_estimators": "auto", "max_estimators": 96}),
     "going on": ("RandomForestRegressor", "z", {"warm_start": True}),
 }
 
@@ -691,7 +704,7 @@ def test_cancelling_frees_the_cluster_and_leaves_what_the_user_has_there(client,
 
 @pytest.mark.parametrize("oob_score", [False, True])
 def test_a_client_that_is_closed_is_named(oob_score):
-    for _ in range(3):  # it may be found out in one way or another
+    for _ in range(3):  # the closed client can be noticed at different points
         named = pytest.raises(ClusterError, match="the forest will be the same")
         with start(1) as local, distributed.Client(local) as client, named:
             fit_until_the_first_trees(client.close, oob_score=oob_score)

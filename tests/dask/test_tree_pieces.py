@@ -35,6 +35,8 @@ TASKS = {
     "few leaves": (weald.RandomForestClassifier, {"min_samples_leaf": 500}),
     "one leaf": (weald.RandomForestRegressor, {"max_depth": 0}),
     "weights": (weald.RandomForestRegressor, {}),
+    "medians": (weald.RandomForestRegressor, {"criterion": "absolute_error"}),
+    "counts": (weald.RandomForestRegressor, {"criterion": "poisson"}),
     "empty bags": (weald.RandomForestClassifier, {"max_samples": 1, "class_weight": {0: 0}}),
     "empty bags, bound": (
         weald.RandomForestClassifier,
@@ -52,6 +54,7 @@ def coded_table(engine, task, X, number):
         if kind.__name__.endswith("Regressor")
         else np.digitize(number, [1] if task != "four classes" else [0, 1, 2])
     )
+    y = np.maximum(y, 0.0) if task == "counts" else y
     weight = np.linspace(0.5, 2, len(y)) if task == "weights" else None
     reading = training_tables.read(model, X, y, weight)
     growth = params.resolve(params.gather(model), reading.table, reading.classes, None)

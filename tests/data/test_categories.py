@@ -496,7 +496,7 @@ def fit_kinds(**given):
 def test_unknown_categories_are_missing_values_and_counted_and_said_once():
     model = fit_kinds()
     new = pd.DataFrame({"kind": ["z", "a", "y", "z"], "x": [5.0, 1.0, 5.0, 5.0]})
-    with pytest.warns(UserWarning, match=r"Row 0 of column 'kind' of X is 'z', .* has 3 such cell"):
+    with pytest.warns(UserWarning, match=r"Row 0 of column 'kind' of X is 'z', .* has 3 cells with such values"):
         found = model.predict(new)
     assert found.tolist() == model.predict(new.assign(kind=[None, "a", None, None])).tolist() == [2, 0, 2, 2]
     assert model.unknown_categories_ == {"kind": 3}

@@ -107,7 +107,7 @@ def test_whole_numbers_beyond_2_to_the_53_warn():
         (1.0, "Expected 2D array, got scalar"),
         ([[1, 2], [3]], "X cannot be read as a table"),
         (pl.LazyFrame({"a": [1.0]}), "collect"),
-        ({"a": [1.0]}, "X is a mapping, not a table. Make a data frame of it"),
+        ({"a": [1.0]}, "X is a mapping, not a table. Convert it to a data frame"),
     ],
 )
 def test_what_is_no_table_of_numbers_is_refused(bad, words):

@@ -33,7 +33,7 @@ UNNAMED = FeatureNames(4)
 def test_monotonic_constraints_are_numbers_by_feature(given, expected):
     assert bind_features(given, FOUR, 0) == expected
     assert bind_features(given, FOUR, 2) == expected
-    assert bind_features(given, FOUR, 1) == ()  # one class: nothing to rise
+    assert bind_features(given, FOUR, 1) == ()  # with one class the probability is constant
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def first_that_settles(errors, n_rows, classify, max_trees):
     return max_trees
 
 
-@pytest.mark.filterwarnings("ignore:The out-of-bag error has not settled")
+@pytest.mark.filterwarnings("ignore:The out-of-bag error has not converged")
 @pytest.mark.parametrize("seed", range(3))
 def test_growth_ends_where_the_rule_says(seed):
     friedman = make_friedman1(400, noise=1.0, random_state=seed)
@@ -50,7 +50,7 @@ def test_engines_and_threads_stop_at_the_same_tree():
 
 
 def test_more_than_the_most_is_never_grown():
-    with pytest.warns(UserWarning, match="has not settled after 40 trees"):
+    with pytest.warns(UserWarning, match="has not converged after 40 trees"):
         model = weald.RandomForestRegressor("auto", max_estimators=40, random_state=0).fit(XR, YR)
     assert model.forest_.n_trees == len(model.estimators_) == 40
 

@@ -71,6 +71,14 @@ def test_the_axes_stand_in_the_order_of_the_names(forest):
     assert one.values == two.values[::-1]
 
 
+@pytest.mark.parametrize("kind", [np.array, iter, range, tuple], ids=["array", "iterator", "range", "tuple"])
+def test_values_may_come_in_any_sequence(forest, kind):
+    values = kind(2, 5) if kind is range else kind([2, 3, 4])
+    found = forest.oob_.surface("max_depth", values={"max_depth": values})
+    assert found.values == ([2, 3, 4],)
+    assert type(found.choose()["max_depth"]) is int
+
+
 @pytest.mark.parametrize("level", [0.5, 0.95])
 def test_intervals_are_those_of_the_truncated_forest(forest, level):
     numbers = weald.RandomForestRegressor(30, oob_score=True, random_state=0).fit(XR, YR)
@@ -115,7 +123,7 @@ def test_an_early_fit_of_growing_forests_is_not_remembered():
     model.set_params(n_estimators=40).fit(X, Y)
     assert model.oob_.surface("n_estimators").errors[-1] == model.oob_error_
     model.set_params(n_estimators=45, max_depth=2).fit(X, Y)
-    with pytest.raises(ParameterError, match="other stopping rules"):
+    with pytest.raises(ParameterError, match="different stopping rules"):
         model.oob_.surface("max_depth", values={"max_depth": [1]})
 
 
@@ -214,6 +222,8 @@ def test_a_copied_forest_asks_for_its_data(forest, leave):
         (("max_depth",), {"values": {"max_depth": []}}, "Give a list of values"),
         (("max_depth",), {"values": {"max_depth": 3}}, "Give a list of values"),
         (("max_depth",), {"values": {"max_depth": "deep"}}, "Give a list of values"),
+        (("max_depth",), {"values": {"max_depth": np.array(3)}}, "Give a list of values"),
+        (("max_depth",), {"values": [2, 4]}, "Give a dict of lists"),
         (("max_depth",), {"values": {"max_depth": [0]}}, "max_depth=0 is not allowed"),
         (("max_depth",), {"values": {"max_features": [1]}}, "'max_features' was given"),
         (("n_estimators",), {"values": {"n_estimators": [31]}}, "more than the 30 trees"),

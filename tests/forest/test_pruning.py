@@ -1,6 +1,7 @@
 """Cost-complexity pruning: the smallest subtree of minimal cost, its theorem, and scikit-learn's path."""
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -96,6 +97,29 @@ def random_trees(draw):
     values = st.sampled_from([0.0, 0.0, 1.0, 2.0, 3.0, 0.1, 0.3, 1e-30, 1e30])
     decrease = [draw(values) if f == 0 else 0.0 for f in feature]
     return np.array(feature, dtype=np.int32), np.array(right, dtype=np.int32), np.array(decrease)
+
+
+def as_forest(trees, target_exponent=0):
+    """Make a forest of trees with these splits and decreases; rows and leaf values do not matter here."""
+    n_nodes = sum(len(feature) for feature, _, _ in trees)
+    feature, right, decrease = (np.concatenate(parts) for parts in zip(*trees, strict=True))
+    grown = weald.DecisionTreeRegressor(random_state=0).fit([[0.0], [1.0]], [0.0, 1.0]).forest_
+    zeros = {name: np.zeros(n_nodes, getattr(grown, name).dtype) for name in ("threshold", "flags", "value")}
+    return replace(
+        grown, feature=feature, right=right, decrease=decrease, target_exponent=target_exponent,
+        tree_start=np.cumsum([0, *(len(feature) for feature, _, _ in trees)]), **zeros,
+    )  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(random_trees(), min_size=1, max_size=3), st.sampled_from([0, 40, -480, 500]))
+def test_for_one_alpha_the_splits_are_those_whose_strengths_exceed_it(trees, target_exponent):
+    """Also where alpha equals a strength, or is one of its neighbors: doubles cannot tell, so these are exact."""
+    forest = as_forest(trees, target_exponent)
+    strengths = pruning.link_strengths(forest)
+    found = np.unique(strengths[np.isfinite(strengths)])
+    for alpha in (0.0, 1e-320, np.inf, *found, *np.nextafter(found, np.inf), *np.nextafter(found, 0.0)):
+        np.testing.assert_array_equal(pruning.stronger_splits(forest, alpha), strengths > alpha)
 
 
 class Shape:

@@ -14,7 +14,7 @@ from sklearn.inspection import PartialDependenceDisplay, partial_dependence
 import weald
 from weald import codes
 from weald.errors import DataError, DataTypeError, ParameterError, WealdError
-from weald.inspection import partial_dependence as flow
+from weald.inspection import dependence_request
 
 pytestmark = pytest.mark.sanitize
 
@@ -142,7 +142,7 @@ def test_engines_agree(case):
 
 @pytest.mark.parametrize("kind", ["partial", "ale"])
 def test_threads_do_not_change_the_bits(kind, monkeypatch):
-    monkeypatch.setattr(flow, "ROWS_AT_ONCE", 64)
+    monkeypatch.setattr(dependence_request, "ROWS_AT_ONCE", 64)
     expected = None
     for n_jobs in (1, 2, 5):
         model, X = fit("classes", n_jobs=n_jobs)
@@ -280,6 +280,21 @@ def test_h_finds_interactions_among_the_most_important_features():
     assert "x3 and x7" in repr(found)
 
 
+def test_ale_is_of_all_features_with_an_order_by_default():
+    found = weald.dependence(MIXED_TREE, FRAME, kind="ale")
+    assert [curve.names[0] for curve in found] == [name for name in FRAME.columns if name != "color"]
+
+
+@pytest.mark.parametrize("kind", ["partial", "individual", "ale"])
+def test_progress_is_shown(kind, capsys):
+    features = [0, (1, 2)] if kind == "partial" else None
+    quiet = weald.dependence(TREE, NUMBERS, features, kind=kind)
+    shown = weald.dependence(TREE, NUMBERS, features, kind=kind, verbose=1)
+    assert f"{len(NUMBERS)} of {len(NUMBERS)} rows" in capsys.readouterr().err
+    for one, other in zip(quiet, shown, strict=True):
+        np.testing.assert_array_equal(one.values, other.values)
+
+
 def test_scikit_learns_functions_work():
     pytest.importorskip("matplotlib").use("Agg")
     model, X = fit("classes")
@@ -313,8 +328,13 @@ REFUSED = {
         ParameterError,
         "20000 x 20000 points",
     ),
+    "too many rows": (
+        lambda: weald.dependence(TREE, np.zeros((20_000, 4)), kind="individual", points={0: range(20_000)}),
+        ParameterError,
+        "more than 2 GiB",
+    ),
     "a pair of curves": (lambda: weald.dependence(TREE, NUMBERS, [(0, 1)], kind="ale"), ParameterError, "has a pair"),
-    "no order": (lambda: weald.dependence(MIXED_TREE, FRAME, kind="ale"), ParameterError, "color has categories"),
+    "no order": (lambda: weald.dependence(MIXED_TREE, FRAME, ["color"], kind="ale"), ParameterError, "color has categ"),
     "bins by value": (
         lambda: weald.dependence(TREE, NUMBERS, kind="ale", points={0: [1.0]}),
         ParameterError,
@@ -333,6 +353,14 @@ REFUSED = {
         ParameterError,
         "curve has 2 feature",
     ),
+    "h, no model": (lambda: weald.h_statistic([1], NUMBERS), WealdError, "h_statistic got"),
+    "h, not fitted": (lambda: weald.h_statistic(weald.RandomForestRegressor(), NUMBERS), NotFittedError, "not fitted"),
+    "h, no table": (lambda: weald.h_statistic(TREE, None), WealdError, "X is None"),
+    "h, other features": (lambda: weald.h_statistic(TREE, NUMBERS[:, :2]), WealdError, "2 features"),
+    "h, unknown name": (lambda: weald.h_statistic(TREE, NUMBERS, ["age", 1]), ParameterError, "not a feature"),
+    "h, no features": (lambda: weald.h_statistic(TREE, NUMBERS, []), ParameterError, "features is empty"),
+    "h, weights": (lambda: weald.h_statistic(TREE, NUMBERS, sample_weight=[1.0]), DataError, "sample_weight has 1"),
+    "h, names": (lambda: weald.h_statistic(TREE, NUMBERS, names=["a"]), ParameterError, "names has 1"),
     "h, one feature": (lambda: weald.h_statistic(TREE, NUMBERS, [1, 1]), ParameterError, "Give 2 to 100"),
     "h, a pair": (lambda: weald.h_statistic(TREE, NUMBERS, [(0, 1)]), ParameterError, "Give single features"),
     "h, rows": (lambda: weald.h_statistic(TREE, NUMBERS, rows=1), ParameterError, "rows=1"),

@@ -76,6 +76,28 @@ def test_no_smaller_change_of_a_feature_does_it(case):
                 assert any(change.result == pytest.approx(p.max() if not move else p[0]) for p in then[does])
 
 
+def test_the_smallest_change_to_a_category_is_to_the_most_common_one_that_does_it():
+    """Brute force: predict the row with every category."""
+    colors = pd.Series(RNG.choice(list("abcdef"), N, p=[0.3, 0.25, 0.2, 0.1, 0.1, 0.05]))
+    frame = pd.DataFrame({"size": X[:, 0], "color": colors})
+    forest = weald.RandomForestRegressor(20, random_state=0).fit(frame, Y + colors.map(ord) % 3)
+    common = colors.value_counts()
+    n_found = 0
+    for i in range(5, 25):
+        row = frame.iloc[[i]]
+        now = forest.predict(row)[0]
+        does = [c for c in common.index if abs(forest.predict(row.assign(color=c))[0] - now) >= 1.0]
+        found = {c.feature: c for c in forest.explain_row(row, frame, move=1.0).changes}
+        assert ("color" in found) == bool(does)
+        if does:
+            n_found += 1
+            change = found["color"]
+            assert common[change.to] == common[does].max()
+            assert change.distance == pytest.approx(1 - common[change.to] / N)
+            assert change.result == pytest.approx(forest.predict(row.assign(color=change.to))[0])
+    assert 0 < n_found < 20
+
+
 def test_changes_are_sorted_and_say_where_to():
     found = CLASSIFIER.explain_row(X[7], X)
     distances = [c.distance for c in found.changes]

@@ -42,6 +42,15 @@ def test_base_values_and_values_add_up_to_predictions(name):
     np.testing.assert_array_equal(explanation.interactions, np.swapaxes(explanation.interactions, 1, 2))
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_with_a_background_the_base_value_is_its_mean_prediction(name):
+    model, X = fitted(name), rows_of(name)
+    explanation = weald.explain(model, X, background=X[3:30] if len(X) > 3 else X)
+    assert_adds_up(explanation, answers(model, X))
+    expected = answers(model, X[3:30] if len(X) > 3 else X).mean(axis=0)
+    np.testing.assert_allclose(explanation.base_values[0], expected, rtol=1e-12, atol=1e-15)
+
+
 @pytest.mark.parametrize(
     "name", ["leaves of several classes", "bound leaves", "categories in regression", "hard votes"]
 )
@@ -70,6 +79,19 @@ def test_shap_computes_the_same_values(name):
     np.testing.assert_allclose(explanation.base_values[0], explainer.expected_value, atol=1e-6)
 
 
+@pytest.mark.parametrize("kind", [weald.RandomForestClassifier, weald.ExtraTreesRegressor])
+def test_shap_computes_the_same_values_against_a_background(kind):
+    shap = pytest.importorskip("shap")
+    X = np.where(RNG.random((200, 5)) < 0.1, np.nan, RNG.normal(size=(200, 5)))  # thresholds of shap are single
+    y = np.digitize(np.nan_to_num(X[:, 0] + X[:, 1] * X[:, 2]), [-0.5, 0.5])
+    model = kind(8, random_state=0).fit(X, y)
+    explainer = shap.TreeExplainer(model.to_shap(check=False).model, X[:40], feature_perturbation="interventional")
+    expected = explainer.shap_values(X[50:70], check_additivity=False)
+    explanation = weald.explain(model, X[50:70], background=X[:40])
+    np.testing.assert_allclose(explanation.values, expected, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(explanation.base_values[0], explainer.expected_value, atol=1e-6)
+
+
 @pytest.mark.parametrize("is_of_classes", [True, False])
 def test_out_of_bag_values_add_up_to_out_of_bag_predictions(is_of_classes):
     X, signal = make_frame()
@@ -86,6 +108,8 @@ def test_out_of_bag_values_add_up_to_out_of_bag_predictions(is_of_classes):
     assert np.isnan(explanation.values[~out.mask]).all()
     expected = out.probabilities if is_of_classes else out.predictions
     assert_adds_up(explanation[out.mask], expected[out.mask])
+    against = weald.explain(model, *shuffled, out_of_bag=True, background=X[weight > 0][:20])
+    assert_adds_up(against[out.mask], expected[out.mask])
     pairs = explanation.interactions[out.mask].sum(axis=2)
     np.testing.assert_allclose(pairs, explanation.values[out.mask], rtol=1e-12, atol=1e-15)
 
@@ -115,6 +139,10 @@ def test_sparse_and_dense_tables_give_the_same_values():
     found = weald.explain(model, sparse.csr_matrix(X))
     np.testing.assert_array_equal(found.values, model.shap_values(X))
     np.testing.assert_array_equal(found.data, X)
+    expected = weald.explain(model, X, background=X[:9]).values
+    np.testing.assert_array_equal(
+        weald.explain(model, sparse.csr_matrix(X), background=sparse.csr_matrix(X[:9])).values, expected
+    )
     tall = weald.explain(weald.RandomForestRegressor(7, random_state=0).fit(sparse.csr_matrix(X), y), X)
     np.testing.assert_array_equal(tall.values, found.values)
 
@@ -222,6 +250,10 @@ CURVES = RNG.normal(size=(30, 12))
         (lambda: weald.explain(FOREST, X, out_of_bag=True), ParameterError, "needs y"),
         (lambda: weald.explain(FOREST, X[:9], Y[:9], out_of_bag=True), DataError, "fit"),
         (lambda: weald.explain(FOREST, X, interactions="yes"), ParameterError, "interactions='yes' is not allowed"),
+        (lambda: weald.explain(FOREST, X, background=X[:9], interactions=True), ParameterError, "path-dependent game"),
+        (lambda: weald.explain(FOREST, X, background=X[:9, :4]), WealdError, "features"),
+        (lambda: weald.explain(FOREST, X, background=X[:0]), WealdError, "0 sample"),
+        (lambda: weald.explain(FOREST, X, background=5), WealdError, "2"),
         (lambda: weald.explain(FOREST, X, feature_names=["a"]), ParameterError, "1 names for 6 features"),
         (lambda: EXPLANATION.of_output("z"), ParameterError, "'z' is not an output. Give one of"),
         (lambda: EXPLANATION.of_output(1).of_output(1), ParameterError, "one output already"),
@@ -251,3 +283,5 @@ def test_a_dask_collection_is_refused():
     dask_array = pytest.importorskip("dask.array")
     with pytest.raises(WealdError, match="Dask collection"):
         FOREST.shap_values(dask_array.from_array(X))
+    with pytest.raises(WealdError, match="background is a Dask collection"):
+        weald.explain(FOREST, X, background=dask_array.from_array(X))

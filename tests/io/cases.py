@@ -101,6 +101,22 @@ def models() -> dict[str, tuple[Any, Any]]:
         ),
         "dates": (forest_of(forest).fit(X, np.array(["2020-01-01", "2021-01-01"], "M8[D]")[two.astype(int)]), X),
     }
+    made |= {
+        "errors": (forest_of(forest, keep_errors=True, n_estimators=20).fit(X, classes), X),
+        "errors, means": (
+            forest_of(trees, keep_errors=True, keep_targets=True, n_estimators=20).fit(
+                X, signal, np.arange(N_ROWS) % 3
+            ),
+            X,
+        ),
+        "errors, few trees": (forest_of(trees, keep_errors=True).fit(X, signal, weight), X),
+        "errors of held-out rows": (
+            weald.DecisionTreeRegressor(keep_targets=True)
+            .fit(X[:60], signal[:60])
+            .attach_errors(X[60:], signal[60:], held_out=True),
+            X,
+        ),
+    }
     one, other = (forest_of(forest).set_params(random_state=seed).fit(X, classes) for seed in (1, 2))
     for method in ("isotonic", "sigmoid", "beta", "venn-abers"):
         target = two if method == "beta" else classes

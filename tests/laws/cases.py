@@ -18,9 +18,14 @@ from weald.data.task import Task
 from weald.engines import criteria
 from weald.engines.native import NativeEngine
 from weald.engines.params import UNLIMITED, Growth
+from weald.engines.reference import definition
 from weald.engines.reference.engine import ReferenceEngine
+from weald.estimators import multi_output
 
 CRITERIA = tuple(criteria.tasks())
+# Medians are searched in one way, whatever the size of a node, and the definition takes long for many rows.
+OF_SUMS = tuple(c for c in CRITERIA if c not in definition.OF_MEDIANS)
+OF_SEVERAL_TARGETS = tuple(c for c in CRITERIA if c not in multi_output.SINGLE)
 REFERENCE = ReferenceEngine()
 CORES = {name: NativeEngine(_core.load(name)) for name in _core.supported()}
 NATIVE = next(iter(CORES.values()))
@@ -110,6 +115,13 @@ def change(table, **changes):
     return replace(changed, size=size)
 
 
+def suited(criterion, table):
+    """Give a table targets that a criterion allows: for criteria of counts, negative ones become 0."""
+    if criterion not in definition.OF_COUNTS or not (table.target < 0).any():
+        return table
+    return replace(table, target=np.maximum(table.target, 0.0))
+
+
 def take_rows(table, rows):
     weight = None if table.weight is None else table.weight[rows]
     return change(table, X=table.X[rows], target=table.target[rows], weight=weight)
@@ -153,6 +165,11 @@ class Case:
     seed: int = 1
     n_trees: int = 2
     words: dict = field(default_factory=dict)  # what the table was made from
+
+    def __post_init__(self):
+        """Criteria of counts need targets of at least 0: others become 0, row by row."""
+        if not self.table.n_classes:
+            object.__setattr__(self, "table", suited(self.growth.criterion, self.table))
 
     def __repr__(self):
         return f"Case({self.words}, {self.growth}, max_bins={self.max_bins}, seed={self.seed})"
@@ -210,7 +227,7 @@ def draw_growth(dice, table, criterion):
         n_draws=usually(dice, table.size, lambda d: d.randint(1, 2 * table.size)) if bootstrap else table.size,
         class_weight=class_weight,
         class_weights=tuple(shares),
-        **_draw_constraints(dice, table),
+        **_draw_constraints(dice, table, criterion),
         **dice.choice([{"random_cuts": True}, {"category_penalty": dice.choice((0.5, 1.5, 3.0))}, {}, {}]),
         max_categories=usually(dice, 0, lambda d: d.randint(1, 6)),
     )
@@ -231,14 +248,14 @@ def draw_stopping_rules(dice, forest):
     }
 
 
-def _draw_constraints(dice, table):
+def _draw_constraints(dice, table, criterion):
     n = table.n_features
     signs = usually(dice, (), lambda d: tuple(d.choice((-1, 0, 1)) for _ in range(n)))
     signs = tuple(0 if f in table.categorical else sign for f, sign in enumerate(signs))
     groups = usually(dice, (), lambda d: tuple(tuple(d.sample(range(n), d.randint(1, n))) for _ in range(3)))
     weights = usually(dice, (), lambda d: tuple(d.choice((0, 0.001, 1, 7)) for _ in range(n)))
     return {
-        "monotonic": signs if any(signs) and table.n_classes in {0, 2} else (),
+        "monotonic": signs if any(signs) and table.n_classes in {0, 2} and criterion in OF_SUMS else (),
         "interaction_groups": groups,
         "max_interacting": usually(dice, 0, 1, 2, 3),
         "feature_weights": weights if any(weights) else (),

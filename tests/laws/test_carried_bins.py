@@ -10,7 +10,7 @@ import pytest
 import weald
 from tests.laws.cases import (
     CORES,
-    CRITERIA,
+    OF_SUMS,
     REFERENCE,
     Case,
     assert_same,
@@ -33,7 +33,7 @@ def hold_against_definition(case):
 @pytest.mark.sanitize
 @pytest.mark.parametrize("missing", [0.0, 0.15])
 @pytest.mark.parametrize("target", ["learnable", "noise", "rounded", "extreme"])
-@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("criterion", OF_SUMS)
 def test_bins_that_are_handed_down_are_those_of_the_rows(criterion, target, missing):
     n_classes = 2 if is_of_classes(criterion) else 0
     table = make_table(2500, COLUMNS, n_classes, target=target, missing=missing, seed=21)
@@ -43,7 +43,7 @@ def test_bins_that_are_handed_down_are_those_of_the_rows(criterion, target, miss
 
 
 @pytest.mark.parametrize("max_bins", [255, 300])
-@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("criterion", OF_SUMS)
 def test_few_codes_are_cut_as_well(criterion, max_bins):
     n_classes = 2 if is_of_classes(criterion) else 0
     table = make_table(2500, ("many", "wide"), n_classes, missing=0.05, seed=22)
@@ -51,7 +51,7 @@ def test_few_codes_are_cut_as_well(criterion, max_bins):
     hold_against_definition(Case(table, growth, max_bins, n_trees=1))
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("criterion", OF_SUMS)
 def test_copies_and_limits_do_not_matter(criterion):
     """Rows with large counts, and minimum leaf sizes so large that few cuts are admissible."""
     n_classes = 2 if is_of_classes(criterion) else 0

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import weald
-from tests.laws.cases import CATEGORICAL, CRITERIA, ENGINES, is_of_classes, make_table
+from tests.laws.cases import CATEGORICAL, CRITERIA, ENGINES, is_of_classes, make_table, suited
 from weald.estimators.error_surface import suggest_values
 from weald.plot import PruningDisplay
 
@@ -21,6 +21,7 @@ COLUMNS = ("many", "few", "kinds", "rounded")
 
 def fit(table, n_estimators, **given):
     kind = weald.RandomForestClassifier if table.n_classes else weald.RandomForestRegressor
+    table = table if table.n_classes else suited(given.get("criterion"), table)
     categorical = [f for f, column in enumerate(COLUMNS) if column in CATEGORICAL]
     given = {"oob_score": True} | given
     model = kind(n_estimators, random_state=3, categorical_features=categorical, **given)

@@ -23,6 +23,7 @@ from tests.laws.cases import (
     make_table,
     take_rows,
 )
+from weald.engines.reference import definition
 from weald.forest.forest import Origin
 
 pytestmark = pytest.mark.sanitize
@@ -43,16 +44,17 @@ def make_forest(request):
     def make(n_trees=3, **given):
         return model(n_trees, criterion=criterion, engine=engine, **{"random_state": 7, **given})
 
-    make.of_classes = of_classes
+    make.of_classes, make.criterion = of_classes, criterion
     return make
 
 
-def small_table(of_classes, n_rows=50):
+def small_table(make_forest, n_rows=50):
     rng = np.random.default_rng(3)
     x = np.round(rng.normal(size=(n_rows, 4)), 1)
     x[rng.random(x.shape) < 0.1] = np.nan
     signal = np.nansum(x, axis=1) + rng.normal(size=n_rows)
-    return x, np.digitize(signal, [-1, 1]) if of_classes else signal
+    signal = np.abs(signal) if make_forest.criterion in definition.OF_COUNTS else signal
+    return x, np.digitize(signal, [-1, 1]) if make_forest.of_classes else signal
 
 
 def draw_bags(engine, case):
@@ -125,7 +127,7 @@ def test_fractional_weights_have_no_unit(criterion, engine, data):
 
 
 def test_rows_of_zero_weight_are_as_if_absent(make_forest):
-    x, y = small_table(make_forest.of_classes)
+    x, y = small_table(make_forest)
     for weight in (np.arange(50) % 3, np.arange(50) % 3 * 0.3, np.arange(50) % 4 > 0):
         kept = weight > 0
         some = make_forest().fit(x, y, sample_weight=weight)
@@ -135,7 +137,7 @@ def test_rows_of_zero_weight_are_as_if_absent(make_forest):
 
 
 def test_weights_of_one_are_no_weights(make_forest):
-    x, y = small_table(make_forest.of_classes)
+    x, y = small_table(make_forest)
     plain = make_forest().fit(x, y).forest_.fingerprint()
     assert make_forest().fit(x, y, sample_weight=np.ones(50)).forest_.fingerprint() == plain
 
@@ -223,9 +225,10 @@ def test_a_table_that_repeats_one_number_in_memory_is_a_table(criterion, engine)
     """Strides of zero."""
     x = np.broadcast_to(np.array([[1.0], [2.0], [3.0], [4.0]]), (4, 3))
     model = weald.DecisionTreeClassifier if is_of_classes(criterion) else weald.DecisionTreeRegressor
-    trees = [model(criterion=criterion, engine=engine.name).fit(array, [0, 0, 1, 1]) for array in (x, x.copy())]
+    y = [1, 1, 2, 2]
+    trees = [model(criterion=criterion, engine=engine.name).fit(array, y) for array in (x, x.copy())]
     assert trees[0].forest_.fingerprint() == trees[1].forest_.fingerprint()
-    assert np.array_equal(trees[0].predict(x), [0, 0, 1, 1])
+    assert np.array_equal(trees[0].predict(x), y)
 
 
 # ------------------------------------------------------------------------------------------------------------- trees
@@ -263,7 +266,7 @@ def test_a_pickled_forest_is_the_same(criterion, engine, data):
 
 
 def test_growing_on_is_growing_at_once(make_forest):
-    x, y = small_table(make_forest.of_classes)
+    x, y = small_table(make_forest)
     whole = make_forest(10).fit(x, y)
     parts = make_forest(5, warm_start=True).fit(x, y).set_params(n_estimators=10).fit(x, y)
     assert parts.forest_.fingerprint() == whole.forest_.fingerprint()

@@ -11,6 +11,7 @@ from tests.laws.cases import (
     CORES,
     CRITERIA,
     NATIVE,
+    OF_SUMS,
     REFERENCE,
     Case,
     assert_same,
@@ -34,7 +35,7 @@ def classes_for(criterion):
     return (2, 3, 12) if is_of_classes(criterion) else (0,)
 
 
-FAMILIES = [(criterion, n_classes) for criterion in CRITERIA for n_classes in classes_for(criterion)]
+FAMILIES = [(criterion, n_classes) for criterion in OF_SUMS for n_classes in classes_for(criterion)]
 
 
 @pytest.mark.sanitize

@@ -9,7 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from tests.laws.cases import CORES, CRITERIA, NATIVE, REFERENCE, Case, cases, is_of_classes, make_growth, make_table
+from tests.laws.cases import (
+    CORES,
+    CRITERIA,
+    NATIVE,
+    REFERENCE,
+    Case,
+    cases,
+    is_of_classes,
+    make_growth,
+    make_table,
+    suited,
+)
 from weald.engines import native
 from weald.engines.derived_forms import forms_of
 from weald.forest.forest import CATEGORICAL
@@ -89,6 +100,7 @@ def test_a_packed_forest_says_what_the_plain_walk_says(criterion, data):
 def grown(criterion="gini", *, n_rows=3000, n_trees=9, seed=0, columns=NUMBERS, **changes):
     """A forest of a table, and more rows."""
     table = make_table(n_rows, columns, 3 if is_of_classes(criterion) else 0, missing=0.02)
+    table = suited(criterion, table)
     growth = make_growth(table, criterion, max_features=2, **changes)
     forest = NATIVE.grow(NATIVE.code(table, 65535), growth, seed, 0, n_trees)
     return forest, make_table(2000, columns, 0, missing=0.05, seed=1).X

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import UNDER_SANITIZERS
-from tests.laws.cases import CORES, CRITERIA, REFERENCE, cases, is_of_classes
+from tests.laws.cases import CORES, OF_SEVERAL_TARGETS, REFERENCE, cases, is_of_classes
 from weald.data.targets import number_target
 
 pytestmark = pytest.mark.sanitize
@@ -42,7 +42,7 @@ def other_targets(case):
     return [y, rng.normal(size=n) * 2.0**-40, np.round(y * 1e-3), np.full(n, 7.0)]
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("criterion", OF_SEVERAL_TARGETS)
 @given(data=st.data())
 @settings(max_examples=8 if UNDER_SANITIZERS else 60)
 def test_the_native_engine_does_what_the_definition_says_of_several_targets(criterion, data):
@@ -55,7 +55,7 @@ def test_the_native_engine_does_what_the_definition_says_of_several_targets(crit
             assert [forest.fingerprint() for forest in grow(engine, case, n_threads)] == expected
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("criterion", OF_SEVERAL_TARGETS)
 @given(data=st.data())
 def test_a_target_that_is_given_twice_is_that_target(criterion, data):
     """The mean of two equal scores is that score, so all trees are those of the single target."""

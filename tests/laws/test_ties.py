@@ -19,6 +19,7 @@ from tests.laws.cases import (
     CORES,
     CRITERIA,
     ENGINES,
+    OF_SEVERAL_TARGETS,
     REFERENCE,
     Case,
     cases,
@@ -27,6 +28,7 @@ from tests.laws.cases import (
     is_of_classes,
     make_growth,
     make_table,
+    suited,
 )
 from tests.laws.test_several_targets import grow as grow_targets
 from tests.laws.test_several_targets import other_targets, with_targets
@@ -67,7 +69,7 @@ def test_engines_agree_on_ties_of_all_features(criterion, data):
     hold_against_definition(looking_at_all(data.draw(cases(criterion)), ties_by_column=False))
 
 
-@each
+@pytest.mark.parametrize("criterion", OF_SEVERAL_TARGETS)
 @some_data
 @settings(max_examples=12)
 def test_engines_agree_on_ties_of_all_features_with_several_targets(criterion, data):
@@ -154,7 +156,7 @@ def test_copies_of_a_column_share_its_importance(kind, max_features):
 @pytest.mark.parametrize("engine", ENGINES)
 @each
 def test_where_ties_go_by_column_the_first_copy_wins(criterion, engine):
-    table = make_table(40, ("many",), 2 if is_of_classes(criterion) else 0)
+    table = suited(criterion, make_table(40, ("many",), 2 if is_of_classes(criterion) else 0))
     table = change(table, X=np.repeat(table.X, 5, axis=1))
     growth = make_growth(table, criterion, max_features=5)
     coded = ENGINES[engine].code(table, 0, 1, None)

@@ -82,7 +82,7 @@ def test_random_cuts_are_refused_where_values_were_left_out():
     ],
     ids=lambda model: str(model).partition("(")[0],
 )
-@pytest.mark.filterwarnings("ignore:The out-of-bag error has not settled")
+@pytest.mark.filterwarnings("ignore:The out-of-bag error has not converged")
 def test_estimators_grow_the_same_trees_whatever_is_kept(model, monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 6)).astype(np.float32)

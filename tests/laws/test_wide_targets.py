@@ -170,7 +170,7 @@ def test_the_user_is_warned_where_the_definition_is_coarse_and_nowhere_else():
         weight = None if rng.random() < 0.5 else rng.random(n) + 0.1
         n_draws = n if weight is None else None
         table = read(weald.DecisionTreeRegressor(), np.zeros((n, 1)), y, weight).table
-        warned = bool(precision.find_roundings(table, n_draws))
+        warned = bool(precision.find_roundings(table, precision.Precision(n_draws)))
         assert warned == is_too_coarse(y.tolist(), None if weight is None else weight.tolist(), n_draws)
         found.add(warned)
     assert found == {True, False}

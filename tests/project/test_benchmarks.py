@@ -51,6 +51,18 @@ def test_calibrated_forests_are_compared(tmp_path, folder):
     assert len(re.findall(r"^\| (?:sonar|satimage)(?: \| \**[\d.]+\**){7} \|$", printed, re.MULTILINE)) == 4
 
 
+def test_prediction_intervals_and_sets_are_compared(tmp_path, folder):
+    for package in ("mapie", "crepes", "quantile_forest"):
+        pytest.importorskip(package)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc")).assign(d=np.resize(["x", "y", None], 300))
+    table.assign(target=table.a + rng.normal(size=300)).to_parquet(tmp_path / "boston.parquet")
+    table.assign(target=np.where(table.a > 0, "yes", "no")).to_parquet(tmp_path / "adult.parquet")
+    printed = run("accuracy.intervals", str(tmp_path), "--quick", folder=folder)
+    assert len(re.findall(r"^\| (?:boston|skewed noise)(?: \| [\d.]+){8} \|$", printed, re.MULTILINE)) == 5
+    assert len(re.findall(r"^\| adult(?: \| [\d.]+){3,4} ", printed, re.MULTILINE)) == 2
+
+
 def test_the_coverage_of_intervals_of_the_error_is_measured(folder):
     printed = run("accuracy.error_intervals", "--quick", folder=folder)
     assert len(re.findall(r"^\| (?:regression|two classes).* %", printed, re.MULTILINE)) == 3
@@ -66,26 +78,27 @@ def test_the_table_goes_between_its_marks_and_nowhere_else(tmp_path, folder):
     assert (
         len(
             re.findall(
-                r"^\| two classes, small \| 200 × 20 \| 3 \| [\d.]+ \| [\d.]+ \| [\d.]+ \| \*\*", printed, re.MULTILINE
+                r"^\| two classes, small, 200 × 20, 3 trees \| [\d.]+ \| [\d.]+ \| [\d.]+ \(\*\*", printed, re.MULTILINE
             )
         )
         == 1
     )
-    assert len(re.findall(r"\*\*[\d.]+×\*\*", printed)) == 6
+    assert len(re.findall(r"\*\*[\d.]+×\*\*", printed)) == 2
 
 
 def test_ydf_takes_part_where_it_is_installed(folder):
     pytest.importorskip("ydf", reason="YDF is not installed")
     quick = ["--quick", "--data", "small,friedman-small", "--libraries", "scikit-learn,YDF,weald"]
     printed = run("speed.table", *quick, folder=folder)
-    assert len(re.findall(r"^\| .*small \| 200 × 20 \| 3(?: \| [\d.]+){3} \| \*\*", printed, re.MULTILINE)) == 2
+    row = r"^\| .*small, 200 × 20, 3 trees \| [\d.]+(?: \| [\d.]+ \((?:\*\*)?[\d.]+×(?:\*\*)?\)){2} \|"
+    assert len(re.findall(row, printed, re.MULTILINE)) == 2
 
 
 def test_a_library_that_takes_too_long_is_skipped(folder):
     printed = run(
         "speed.table", "--quick", "--data", "small", "--libraries", "scikit-learn", "--limit", "0.01", folder=folder
     )
-    assert "| 3 | > 0.01 |" in printed
+    assert "3 trees | > 0.01 |" in printed
 
 
 def test_measurements_that_are_kept_are_not_repeated(tmp_path, folder):
@@ -99,7 +112,11 @@ def test_measurements_that_are_kept_are_not_repeated(tmp_path, folder):
 def test_the_headline_of_the_readme_has_the_extremes_of_its_table():
     text = (Path(__file__).parents[2] / "README.md").read_text()
     table = text.split("<!-- benchmarks -->")[1].split("\n\n")[1]
-    ratios = [re.findall(r"\*\*([\d.]+)×\*\*", line)[:2] for line in table.splitlines()[2:]]
+    at_sklearn = table.splitlines()[0].split(" | ").index("scikit-learn")
+    ratios = [
+        (re.search(r"([\d.]+)×", line.split(" | ")[at_sklearn])[1], re.search(r"\*\*([\d.]+)×\*\*", line)[1])
+        for line in table.splitlines()[2:]
+    ]
     of_sklearn, of_peers = (sorted(map(float, column)) for column in zip(*ratios, strict=True))
     headline = " ".join(text.split("<!-- headline -->")[1].split("<!-- /headline -->")[0].split())
     assert f"training is {of_sklearn[0]:g} to {of_sklearn[-1]:g} times as fast as scikit-learn" in headline
@@ -115,7 +132,7 @@ PAGE_BLOCKS = {
     "speed.growth": ("growth", r"^\| exponent \| \*\*-?[\d.]+\*\* \|", 2),
     "speed.threads": ("threads", r"^\| (?:coding|one tree|3 trees) \| [\d.]+ ", 3),
     "speed.simd": ("simd", r"^\| (?:two classes|regression), small \| [\d.]+ ", 2),
-    "speed.settings": ("settings", r"^\| regression, all features, depth 12, small \| 200 × 20 \| 3 \|", 1),
+    "speed.settings": ("settings", r"^\| regression, all features, depth 12, small, 200 × 20, 3 trees \|", 1),
     "speed.where": ("where", r"^\| regression, small(?:, `max_bins=255`)? \|(?: \d+% \|){6}$", 2),
     "speed.costs": ("costs", r"\*\*[\d.]+\*\* \|$", 8),
 }

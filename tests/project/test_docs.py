@@ -114,7 +114,8 @@ def test_the_index_of_the_reference_has_every_page_and_every_name_of_weald():
     index = (DOCS / "reference" / "index.md").read_text()
     pages = {page.name for page in (DOCS / "reference").glob("*.md")} - {"index.md"}
     assert {page for page in pages if f"]({page})" in index} == pages
-    assert [name for name in weald.__all__ if name != "__version__" and f"`{name}`" not in index] == []
+    names = {*weald.__all__, *weald.plot.__all__} - {"__version__"}
+    assert {name for name in names if f"`{name}`" in index} == names
 
 
 def test_the_readme_summarizes_the_table_of_the_page_on_input_data(monkeypatch):
@@ -123,6 +124,12 @@ def test_the_readme_summarizes_the_table_of_the_page_on_input_data(monkeypatch):
     )
     summary = load_script(ROOT / "benchmarks" / "accuracy" / "frames.py", monkeypatch).summarize(block)
     assert f"<!-- text-tables -->\n{summary}\n<!-- /text-tables -->" in README.read_text()
+
+
+def test_no_page_has_a_placeholder():
+    """A word in capitals on a line of its own is text that is still to be written."""
+    texts = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
+    assert [name for name, text in texts.items() if re.search(r"^[A-Z]{6,}$", text, re.MULTILINE)] == []
 
 
 def test_every_page_is_in_the_tree_of_pages():

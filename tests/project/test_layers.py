@@ -34,7 +34,19 @@ LAYERS = {
     "dask": ("codes", "io", "estimators", "engines", "forest", "data"),
     "plot": ("inspection", "estimators", "engines", "forest", "data"),
     "reports": ("plot", "inspection", "io", "estimators", "engines", "forest", "data"),
-    "cli": ("reports", "plot", "inspection", "dask", "codes", "io", "estimators", "engines", "forest", "data"),
+    "cli": (
+        "reports",
+        "plot",
+        "uncertainty",
+        "inspection",
+        "dask",
+        "codes",
+        "io",
+        "estimators",
+        "engines",
+        "forest",
+        "data",
+    ),
 }
 
 # Modules, and the package above them that they import inside functions, and why.
@@ -44,7 +56,7 @@ EXCEPTIONS = {
     (("estimators.base",), "reports"): "model.report(): a page on a model loads when it is asked for",
     (METHODS, "inspection"): "model.shap_values(), forest.neighbors(): thin methods, the work is above",
     (
-        ("estimators.tasks", "estimators.forest_base", "estimators.out_of_bag"),
+        ("estimators.base", "estimators.tasks", "estimators.forest_base", "estimators.out_of_bag"),
         "uncertainty",
     ): "forest.predict_quantiles(), oob_.error_interval(): thin methods, the work is above",
     (("estimators.checkpoints",), "io"): "a checkpoint is made of model files",
@@ -235,6 +247,7 @@ def test_core_files_form_no_cycle():
 # Compiled once for all instruction sets, as CMakeLists.txt lists them.
 COMMON_FILES = [
     *(path for folder in ("base", "tree", "files") for path in (CORE / folder).glob("*.cpp")),
+    *(CORE / "inspect" / f"{name}.cpp" for name in ("dependence", "distribution", "proximity")),
     *(path for path in (ROOT / "bindings").glob("*.cpp") if path.name not in {"module.cpp", "bind_parts.cpp"}),
 ]
 

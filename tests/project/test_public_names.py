@@ -81,13 +81,13 @@ def test_the_docstring_lists_every_parameter_in_order_with_its_default(kind):
 
 @pytest.mark.parametrize("kind", ESTIMATORS)
 def test_the_docstring_lists_what_a_fit_leaves(kind):
-    wanted = {"oob_score": True, "bootstrap": True, "keep_targets": True, "calibrate": "sigmoid"}
+    wanted = {"oob_score": True, "bootstrap": True, "keep_targets": True, "keep_errors": True, "calibrate": "sigmoid"}
     given = {name: value for name, value in wanted.items() if name in inspect.signature(kind).parameters}
     model = kind(**given).fit([[1.0], [2.0], [3.0]], [0, 1, 1])
     section = inspect.getdoc(kind).split("Attributes\n----------\n")[1].split("\nExamples\n")[0]
     documented = {line.split(" : ")[0] for line in section.splitlines() if line and not line.startswith(" ")}
     left = {name for name in dir(model) if name.endswith("_") and not name.startswith("_")}
-    sometimes = {"choice_", "leaf_targets_", "calibrator_"} - left
+    sometimes = {"choice_", "leaf_targets_", "kept_errors_", "calibrator_"} - left
     assert documented - sometimes == left | {"feature_names_in_"} | (
         {"target_name_"} if hasattr(kind, "predict") else set()
     )

@@ -105,6 +105,7 @@ LONG_BINDINGS = {
     "bind_mix",
     "bind_rank_table",
     "bind_square",
+    "bind_sum_dependence",
     "bind_sum_votes_out_of_bag",
 }
 NO_FUNCTIONS = {"def", "make_tuple", "bytes", "return"}  # calls that list as much as there is

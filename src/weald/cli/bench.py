@@ -25,10 +25,10 @@ class Peer(Protocol):
 
 
 def bench(
-    rows: Annotated[int, typer.Option(min=10, help="Number of rows")] = 20_000,
-    columns: Annotated[int, typer.Option(min=3, help="Number of columns")] = 20,
-    trees: Annotated[int, typer.Option(min=1, help="Number of trees")] = 50,
-    repeats: Annotated[int, typer.Option(min=1, help="Runs of each library; the fastest counts")] = 3,
+    rows: Annotated[int, typer.Option(min=10, metavar="N", help="Number of rows")] = 20_000,
+    columns: Annotated[int, typer.Option(min=3, metavar="N", help="Number of columns")] = 20,
+    trees: Annotated[int, typer.Option(min=1, metavar="N", help="Number of trees")] = 50,
+    repeats: Annotated[int, typer.Option(min=1, metavar="N", help="Runs of each library; the fastest counts")] = 3,
     jobs: Jobs = None,
     json: Json = False,
 ) -> None:

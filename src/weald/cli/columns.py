@@ -22,6 +22,7 @@ from weald.data.times import UNITS
 FEW = 20  # maximum number of distinct integers of a target that are read as classes
 NAMES_OF_ROWS = 0.5  # fraction of distinct values from which a text column is read as row names
 MANY = 100
+MOST_NAMES = 60  # of a list in a message
 _HAS_ZONE = re.compile(r":\d\d(\.\d+)?(Z|[+-]\d\d(:?\d\d)?)$")  # after a time
 AS_DATES = f"numbers: {UNITS[DATES]}"
 
@@ -50,8 +51,8 @@ def choose(name: str, names: Sequence[str], what: str = "column") -> str:
 
 
 def _list(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(n) for n in list(names)[:10])
-    return f"{shown} and {len(names) - 10} more" if len(names) > 10 else shown or "none"
+    shown = ", ".join(repr(n) for n in list(names)[:MOST_NAMES])
+    return f"{shown} and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else shown or "none"
 
 
 def is_number(kind: arrow.DataType) -> bool:

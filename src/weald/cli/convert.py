@@ -14,11 +14,17 @@ WAYS = {".onnx": "onnx", ".c": "c", ".json": "json", ".sql": "sql"}
 
 def convert(
     model: ModelFile,
-    out: Annotated[Path, typer.Option("--out", "-o", help="*.onnx, *.c, *.json or *.sql")],
-    to: Annotated[str | None, typer.Option(help="onnx, c, json or sql; default: by the extension of --out")] = None,
-    dialect: Annotated[str | None, typer.Option(help="SQL: duckdb, sqlite or postgresql")] = None,
-    table: Annotated[str | None, typer.Option(help="SQL: the table of the rows")] = None,
-    keep: Annotated[list[str] | None, typer.Option(help="SQL: columns to return beside the prediction")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="*.onnx, *.c, *.json or *.sql")],
+    to: Annotated[
+        str | None, typer.Option(metavar="FORMAT", help="onnx, c, json or sql; default: by the extension of --out")
+    ] = None,
+    dialect: Annotated[
+        str | None, typer.Option(metavar="DATABASE", help="for SQL: duckdb, sqlite or postgresql")
+    ] = None,
+    table: Annotated[str | None, typer.Option(metavar="NAME", help="for SQL: the table of the rows")] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="for SQL: a column to return beside the prediction")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Write a model as ONNX, C, JSON or SQL.

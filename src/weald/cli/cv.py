@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def cv(
     data: Data,
     target: Target,
-    folds: Annotated[int, typer.Option("--folds", "-k", help="Number of folds")] = 5,
+    folds: Annotated[int, typer.Option("--folds", "-k", metavar="N", help="Number of folds")] = 5,
     *,
     columns: Annotated[ColumnOptions, Without("weight")],
     fit: Annotated[FitOptions, Without("max_depth", "min_samples_leaf", "max_features")],
@@ -33,8 +33,8 @@ def cv(
 
     from weald.cli.failures import UserError
     from weald.cli.modeling import make_model, quiet_warnings, read_rows, say_warnings
-    from weald.cli.train import UNITS_OF_TARGET
     from weald.data.task import Task
+    from weald.reports.metrics import UNITS_OF_TARGET
 
     if folds < 2:
         raise UserError(f"--folds {folds} is not enough. Give 2 or more.")

@@ -12,7 +12,7 @@ from weald.cli.writing import Columns
 
 
 def demo(
-    folder: Annotated[Path, typer.Argument(help="Folder for the files")] = Path("weald-demo"),
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder for the files")] = Path("weald-demo"),
     json: Json = False,
 ) -> None:
     """Train on a small table and suggest next commands."""

@@ -1,7 +1,9 @@
 """`weald evaluate`: metrics of a model on a file."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from weald.cli import arrow, screen
 from weald.cli.options import Data, Jobs, Json, KnownTarget, ModelFile
@@ -16,8 +18,18 @@ OUT_OF_BAG = " 'weald report' with the same file shows out-of-bag metrics."
 FEW_CLASSES = 12  # maximum number of classes whose confusion matrix fits a terminal
 
 
-def evaluate(model: ModelFile, data: Data, target: KnownTarget = None, jobs: Jobs = None, json: Json = False) -> None:
+def evaluate(
+    model: ModelFile,
+    data: Data,
+    target: KnownTarget = None,
+    coverage: Annotated[
+        float, typer.Option(help="Coverage of intervals or sets, of a model trained with --set keep_errors=true")
+    ] = 0.9,
+    jobs: Jobs = None,
+    json: Json = False,
+) -> None:
     """Compute metrics of a model on the rows of a file."""
+    from weald.cli.failures import UserError
     from weald.cli.modeling import load_model, quiet_warnings, say_warnings
     from weald.data.table import TrainingArguments
     from weald.estimators.metrics import confusion
@@ -27,6 +39,8 @@ def evaluate(model: ModelFile, data: Data, target: KnownTarget = None, jobs: Job
 
     forest = load_model(model)
     forest.n_jobs = jobs
+    if not 0 < coverage < 1:
+        raise UserError(f"--coverage {coverage:g} is not between 0 and 1. Give, for example, 0.9.")
     X, y, n_dropped = read_labeled(forest, data, target)
     with quiet_warnings() as said:
         predictions = held_out(forest, X, y)
@@ -41,6 +55,8 @@ def evaluate(model: ModelFile, data: Data, target: KnownTarget = None, jobs: Job
     facts: Facts = {"rows": len(y), "rows_without_target": n_dropped, "metrics": metrics, "warnings": said}
     facts["target"] = target_of(forest, target)
     facts["training_rows"] = is_training
+    if hasattr(forest, "kept_errors_") and not is_training:
+        facts["coverage"] = cover(forest, X, predictions.truth, coverage)
     if hasattr(forest, "classes_"):
         n_classes = len(forest.classes_)
         facts["classes"] = forest.classes_.tolist()
@@ -50,6 +66,19 @@ def evaluate(model: ModelFile, data: Data, target: KnownTarget = None, jobs: Job
         return
     _show(facts)
     say_warnings(said)
+
+
+def cover(model: "TreeModel", X: arrow.Table, truth: "Array", coverage: float) -> Facts:
+    """Count how many targets are in their intervals, or in their sets."""
+    import numpy as np
+
+    if hasattr(model, "classes_"):
+        sets = model.predict_set(X, coverage)
+        found, size = sets[np.arange(len(truth)), truth], sets.sum(axis=1)
+        return {"asked": coverage, "found": float(found.mean()), "classes": float(size.mean())}
+    low, high = model.predict_interval(X, coverage).T
+    found = (low <= truth) & (truth <= high)
+    return {"asked": coverage, "found": float(found.mean()), "width": float(np.mean(high - low))}
 
 
 def target_of(model: "TreeModel", given: str | None) -> str:
@@ -89,6 +118,10 @@ def _show(facts: Facts) -> None:
     dropped = f", {facts['rows_without_target']:,} without a target skipped" if facts["rows_without_target"] else ""
     screen.say(f"{facts['rows']:,} rows{dropped}; target {facts['target']!r}\n")
     show_metrics(facts["metrics"])
+    if covering := facts.get("coverage"):
+        size = f"mean width {covering['width']:.4g}" if "width" in covering else f"{covering['classes']:.2f} classes"
+        kind = "intervals" if "width" in covering else "sets"
+        screen.say(f"\n{100 * covering['asked']:g} % {kind} contain {100 * covering['found']:.1f} %; {size}")
     if 0 < len(facts.get("classes", [])) <= FEW_CLASSES:
         screen.say("\nconfusion matrix (rows: true class, columns: predicted class):")
         counts = [[screen.number(n, 6) for n in row] for row in facts["confusion"].tolist()]
@@ -105,5 +138,5 @@ def _recall(classes: list[object], counts: "Array", k: int) -> list[object]:
     row = counts[k]
     wrong = [0 if j == k else n for j, n in enumerate(row.tolist())]
     worst = max(range(len(wrong)), key=wrong.__getitem__)
-    recall = screen.number(row[k] / row.sum(), 3) if row.sum() else ""
+    recall = f"{row[k] / row.sum():.3f}" if row.sum() else ""
     return [classes[k], f"{row.sum():,.0f}", recall, f"{classes[worst]} ({wrong[worst]:,.0f})" if wrong[worst] else ""]

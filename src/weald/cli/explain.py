@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 def explain(
     model: ModelFile,
     data: Data,
-    row: Annotated[int, typer.Option(help="Row number in the file, from 0")] = 0,
+    row: Annotated[int, typer.Option(metavar="N", help="Row number in the file, from 0")] = 0,
     label: Annotated[
-        str | None, typer.Option("--class", "-c", help="Class to explain; default: the predicted class")
+        str | None,
+        typer.Option("--class", "-c", metavar="LABEL", help="Class to explain; default: the predicted class"),
     ] = None,
-    most: Annotated[int, typer.Option(min=1, help="Maximum number of features to show")] = 15,
+    most: Annotated[int, typer.Option(min=1, metavar="N", help="Maximum number of features to show")] = 15,
     json: Json = False,
 ) -> None:
     """Explain the prediction for one row of a file.

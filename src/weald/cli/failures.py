@@ -27,6 +27,7 @@ ADVICE = (
     (r"(?:, for example|: use|\. Use) \w+\.(?:ravel|toarray|astype)\(\w*\)", ""),
     (r" Set max_bytes of load\.", ""),
     (r" \(see oob_\w+_\)", ""),
+    (r" and counted in unknown_categories_\. This warning is given once\.", "."),
     (r" Report each target with test rows, for example .*", " Train a model for each target."),
     (r"\bUse a regressor\b", "Use --task regression"),
     (r"\buse a regressor\b", "use --task regression"),

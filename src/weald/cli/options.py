@@ -14,37 +14,54 @@ from typing import Annotated, get_args, get_type_hints
 
 import typer
 
-Data = Annotated[Path, typer.Argument(help="csv, tsv, parquet, feather or JSON lines; text files may end in .gz")]
+Data = Annotated[
+    Path, typer.Argument(help="csv, tsv, parquet, feather or JSON lines; text files may end in .gz", metavar="DATA")
+]
 ModelFile = Annotated[Path, typer.Argument(help="A .weald file", metavar="MODEL")]
-Target = Annotated[str, typer.Option("--target", "-t", help="Column to predict")]
+Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="Column to predict")]
 KnownTarget = Annotated[
-    str | None, typer.Option("--target", "-t", help="Column with the true values; default: the target of the model")
+    str | None,
+    typer.Option(
+        "--target", "-t", metavar="COLUMN", help="Column with the true values; default: the target of the model"
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON")]
-Task = Annotated[str | None, typer.Option(help="classification or regression; default: inferred from the target")]
-Exclude = Annotated[list[str] | None, typer.Option("--exclude", "-x", help="Column to leave out; can be repeated")]
-Id = Annotated[str | None, typer.Option("--id", help="Column with row names; not used as a feature")]
-Weight = Annotated[str | None, typer.Option(help="Column with sample weights")]
+Task = Annotated[
+    str | None, typer.Option(metavar="TASK", help="classification or regression; default: inferred from the target")
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option("--exclude", "-x", metavar="COLUMN", help="Column to leave out; can be repeated"),
+]
+Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Column with row names; not used as a feature")]
+Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column with sample weights")]
 Dates = Annotated[
     list[str] | None,
-    typer.Option(help="Text column with dates like 2015-03-14 or 2015-03-14 06:30; can be repeated"),
+    typer.Option(metavar="COLUMN", help="Text column with dates like 2015-03-14 or 2015-03-14 06:30; can be repeated"),
 ]
 Categorical = Annotated[
     list[str] | None,
-    typer.Option(help="Column to read as categories: integers, or text that looks like row names; can be repeated"),
+    typer.Option(
+        metavar="COLUMN",
+        help="Column to read as categories: integers, or text that looks like row names; can be repeated",
+    ),
 ]
-Model = Annotated[str, typer.Option(help="forest, extra (extra-trees) or tree")]
-Trees = Annotated[str | None, typer.Option("--trees", "-n", help="Number of trees, or auto")]
-Depth = Annotated[str | None, typer.Option("--max-depth", help="Maximum depth of the trees")]
-Leaf = Annotated[str | None, typer.Option("--min-samples-leaf", help="Minimum number of rows in a leaf")]
+Model = Annotated[str, typer.Option(metavar="MODEL", help="forest, extra (extra-trees) or tree")]
+Trees = Annotated[str | None, typer.Option("--trees", "-n", metavar="N", help="Number of trees, or auto")]
+Depth = Annotated[str | None, typer.Option("--max-depth", metavar="N", help="Maximum depth of the trees")]
+Leaf = Annotated[str | None, typer.Option("--min-samples-leaf", metavar="N", help="Minimum number of rows in a leaf")]
 Features = Annotated[
-    str | None, typer.Option("--max-features", help="Features considered at each node: number, fraction, sqrt or log2")
+    str | None,
+    typer.Option(
+        "--max-features", metavar="N", help="Features considered at each node: number, fraction, sqrt or log2"
+    ),
 ]
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", "-s", help="Any parameter of the estimator, name=value; can be repeated")
+    list[str] | None,
+    typer.Option("--set", "-s", metavar="NAME=VALUE", help="Any parameter of the estimator; can be repeated"),
 ]
-Seed = Annotated[int, typer.Option(help="Random seed; the same seed gives the same forest")]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Number of threads; default: all")]
+Seed = Annotated[int, typer.Option(metavar="N", help="Random seed; the same seed gives the same forest")]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Number of threads; default: all")]
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,19 @@ from weald.cli.screen import Facts
 def report(
     model: ModelFile,
     data: Annotated[
-        Path | None, typer.Argument(help="Training data; without it the report has only what the model file knows")
+        Path | None,
+        typer.Argument(
+            metavar="DATA", help="Training data; without it the report has only the content of the model file"
+        ),
     ] = None,
     target: KnownTarget = None,
-    test: Annotated[Path | None, typer.Option(help="Test data: rows that were not used for training")] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where to write the report")] = Path("report.html"),
-    title: Annotated[str | None, typer.Option(help="Title of the report")] = None,
+    test: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Test data: rows that were not used for training")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write the report")] = Path(
+        "report.html"
+    ),
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the report")] = None,
     json: Json = False,
 ) -> None:
     """Write an HTML report on a model. It opens in any browser."""

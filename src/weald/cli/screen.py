@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 WIDTH_OF_A_PIPE = 160
+LONG = 12  # letters of a name from which the head of a column is broken
 
 Facts: TypeAlias = dict[str, Any]  # what a command prints as JSON, by name
 
@@ -91,7 +92,7 @@ def _write(text: str) -> None:
 
 def write_error(text: str) -> None:
     """Print a line on stderr."""
-    _write_beside(legible(text) + "\n")
+    _write_beside(_render(legible(text), sys.stderr, soft_wrap=not is_terminal(sys.stderr)))
 
 
 def _write_beside(text: str) -> None:
@@ -118,7 +119,7 @@ def say(words: str = "") -> None:
 
 def note(words: str) -> None:
     """Print a line on stderr, so that piped output does not contain it."""
-    _write_beside(_render(legible(words), sys.stderr, soft_wrap=True, style="dim"))
+    _write_beside(_render(legible(words), sys.stderr, soft_wrap=not is_terminal(sys.stderr), style="dim"))
 
 
 def show_table(heads: Sequence[str], rows: Sequence[Sequence[object]], *, numeric: Sequence[int] = ()) -> None:
@@ -128,10 +129,15 @@ def show_table(heads: Sequence[str], rows: Sequence[Sequence[object]], *, numeri
 
     made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for i, head in enumerate(heads):
-        made.add_column(Text(legible(head)), justify="right" if i in numeric else "left", overflow="fold")
+        made.add_column(Text(_lines(legible(head))), justify="right" if i in numeric else "left", overflow="fold")
     for row in rows:
         made.add_row(*(Text(legible(str(cell))) for cell in row))
     _write("".join(line.rstrip() + "\n" for line in _render(made, sys.stdout).splitlines()))
+
+
+def _lines(name: str) -> str:
+    """Break a long name at its underscores."""
+    return name.replace("_", "_\n") if len(name) > LONG else name
 
 
 def number(value: float, digits: int = 4) -> str:

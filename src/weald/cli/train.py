@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
 
-UNITS_OF_TARGET = ("RMSE", "MAE", "bias")  # metrics in units of the target
-
-
 @dataclass(frozen=True)
 class Trained:
     """A model, its training data, and the time it took."""
@@ -53,14 +50,23 @@ class MetricRow(TypedDict):
 def train(
     data: Data,
     target: Target,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to write the model, *.weald")] = None,
-    report: Annotated[Path | None, typer.Option(help="Where to write a report, *.html")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where to write the model, *.weald")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write a report, *.html")] = None,
     holdout: Annotated[
-        float, typer.Option(help="Fraction of the rows held out for testing; default: out-of-bag metrics only")
+        float,
+        typer.Option(
+            metavar="FRACTION",
+            show_default=False,
+            help="Fraction of the rows held out for testing; default: out-of-bag metrics only",
+        ),
     ] = 0.0,
     calibrate: Annotated[
         str | None,
-        typer.Option(help="Calibrate class probabilities out of bag: isotonic, sigmoid, beta or venn-abers"),
+        typer.Option(
+            metavar="METHOD", help="Calibrate class probabilities out of bag: isotonic, sigmoid, beta or venn-abers"
+        ),
     ] = None,
     *,
     columns: ColumnOptions,
@@ -266,6 +272,8 @@ def _show(facts: Facts) -> None:
 
 def show_metrics(metrics: list[MetricRow]) -> None:
     """Print metrics with their intervals."""
+    from weald.reports.metrics import UNITS_OF_TARGET
+
     lines = []
     for m in metrics:
         write = screen.number if m["metric"] in UNITS_OF_TARGET else screen.probability
@@ -273,3 +281,5 @@ def show_metrics(metrics: list[MetricRow]) -> None:
         lines.append([m["rows"], m["metric"], write(m["value"]), interval])
     if lines:
         screen.show_table(["rows", "metric", "value", "95 % interval"], lines, numeric=[2])
+    if any(m["metric"] == "log loss" and math.isnan(m["low"]) for m in metrics):
+        screen.say("log loss has no interval: the true class of some rows has the probability 0")

@@ -18,17 +18,23 @@ if TYPE_CHECKING:
 def tune(
     data: Data,
     target: Target,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to write the best model, *.weald")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where to write the best model, *.weald")
+    ] = None,
     grid: Annotated[
-        list[str] | None, typer.Option("--grid", "-g", help="Values to try, name=value,value,...; can be repeated")
+        list[str] | None,
+        typer.Option("--grid", "-g", metavar="NAME=VALUES", help="Values to try, separated by commas; can be repeated"),
     ] = None,
     metric: Annotated[
         str | None,
         typer.Option(
-            "--metric", "-m", help="Scorer of scikit-learn to maximize, such as roc_auc or f1; default: lowest error"
+            "--metric",
+            "-m",
+            metavar="NAME",
+            help="Scorer of scikit-learn to maximize, such as roc_auc or f1; default: lowest error",
         ),
     ] = None,
-    budget: Annotated[int | None, typer.Option(help="Maximum number of forests to try")] = None,
+    budget: Annotated[int | None, typer.Option(metavar="N", help="Maximum number of forests to try")] = None,
     *,
     columns: ColumnOptions,
     fit: Annotated[FitOptions, Without("model", "max_depth", "min_samples_leaf", "max_features")],
@@ -122,14 +128,16 @@ def _show(facts: Facts, out: str | None) -> None:
     if not facts["metric"]:
         heads = ["out-of-bag error", "95 % interval"]
         write = screen.probability if facts["task"] == "classification" else screen.number
-        values = [[write(s["error"]), f"{write(s['low'])} to {write(s['high'])}"] for s in steps]
+        values = [[write(s["error"]), f"{write(s['low'])}–{write(s['high'])}"] for s in steps]
     lines = [
         [*(tried[n][i] for n in shown), *values[i], "best" if step is facts["tried"][best] else ""]
         for i, step in enumerate(steps)
     ]
     screen.show_table([*shown, *heads, ""], lines, numeric=[*range(len(shown)), len(shown)])
     if len(steps) < len(facts["tried"]):
-        screen.say(f"\nthe best setting of each of {facts['n_forests']} forests; compared: {facts['n_settings']}")
+        screen.say(
+            f"\n{facts['n_settings']:,} settings compared with {facts['n_forests']} fits; each row is the best of a fit"
+        )
     changed = ", ".join(f"{n}={_short(v)}" for n, v in facts["changed_params"].items())
     value = facts["best_score"] if facts["metric"] else facts["best_error"]
     screen.say(f"\nbest: {heads[0]} {screen.number(value)} with {changed or 'the parameters given'}")

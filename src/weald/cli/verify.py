@@ -11,8 +11,10 @@ from weald.cli.options import Json, KnownTarget, ModelFile
 
 def verify(
     model: ModelFile,
-    fingerprint: Annotated[str | None, typer.Option(help="Expected fingerprint, or its first digits")] = None,
-    data: Annotated[Path | None, typer.Option(help="Training data: fit again and compare")] = None,
+    fingerprint: Annotated[
+        str | None, typer.Option(metavar="DIGITS", help="Expected fingerprint, or its first digits")
+    ] = None,
+    data: Annotated[Path | None, typer.Option(metavar="FILE", help="Training data: fit again and compare")] = None,
     target: KnownTarget = None,
     json: Json = False,
 ) -> None:

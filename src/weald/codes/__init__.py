@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from weald.codes import sources
-from weald.codes.sources import Columns, Paths, Source
+from weald.codes.sources import ChunkSource, Columns, Paths
 from weald.codes.store import CodeStore, load_store
 from weald.codes.writer import StoreRules, make
 from weald.data.arguments import FLAG, OneOf, check_argument
@@ -210,7 +210,7 @@ def from_chunks(
             "features and weight are column names, so target must be one, too. Set target to a column name."
         )
     source = sources.any_chunks(chunks, None if target is None else Columns(target, weight, features))
-    source = Source(source.chunks, source.about, n_rows)
+    source = ChunkSource(source.chunks, source.about, n_rows)
     return _make("from_chunks", source, folder, rules)
 
 
@@ -231,7 +231,7 @@ def load(folder: str | PathLike[str], *, check: bool = True) -> CodeStore:
     return load_store(folder, check=check)
 
 
-def _make(function: str, source: Source, folder: str | PathLike[str], rules: CodeRules) -> CodeStore:
+def _make(function: str, source: ChunkSource, folder: str | PathLike[str], rules: CodeRules) -> CodeStore:
     unknown = [name for name in rules if name not in CodeRules.__annotations__]
     if unknown:
         raise TypeError(f"{function}() got an unexpected keyword argument {unknown[0]!r}")
@@ -260,7 +260,7 @@ def _make(function: str, source: Source, folder: str | PathLike[str], rules: Cod
     return make(Path(folder), source.chunks, recipe)
 
 
-def _guess_task(source: Source) -> Task:
+def _guess_task(source: ChunkSource) -> Task:
     """Return whether the target is numbers (floats) or labels (everything else)."""
     first = next(iter(source.chunks(0)), None)
     if first is None:

@@ -47,7 +47,7 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Source:
+class ChunkSource:
     """Chunks, and what is known about them in advance."""
 
     chunks: Callable[[int], Iterable[Part]]
@@ -85,7 +85,7 @@ def _about(files: Sequence[Path], columns: Columns, **more: object) -> dict[str,
 # ------------------------------------------------------------------------------------------------------------ parquet
 
 
-def parquet_chunks(paths: Paths, columns: Columns, rows: int | None) -> Source:
+def parquet_chunks(paths: Paths, columns: Columns, rows: int | None) -> ChunkSource:
     """Read parquet files, some rows at a time."""
     parquet = _arrow("pyarrow.parquet")
     files = list_files(paths)
@@ -109,7 +109,7 @@ def parquet_chunks(paths: Paths, columns: Columns, rows: int | None) -> Source:
                     yield columns.split(batch)
             first = 0
 
-    return Source(read, _about(files, columns, rows=size), sum(counts))
+    return ChunkSource(read, _about(files, columns, rows=size), sum(counts))
 
 
 def _even(batches: Iterable[Arrow], size: int) -> Iterator[Arrow]:
@@ -133,7 +133,7 @@ def _even(batches: Iterable[Arrow], size: int) -> Iterator[Arrow]:
 # ---------------------------------------------------------------------------------------------------------------- csv
 
 
-def csv_chunks(paths: Paths, columns: Columns, types: Mapping[str, object] | None, separator: str) -> Source:
+def csv_chunks(paths: Paths, columns: Columns, types: Mapping[str, object] | None, separator: str) -> ChunkSource:
     """Read CSV files, some megabytes at a time. Column types are inferred from the beginning of the first file."""
     csv, arrow = _arrow("pyarrow.csv"), _arrow("pyarrow")
     files = list_files(paths)
@@ -154,7 +154,7 @@ def csv_chunks(paths: Paths, columns: Columns, types: Mapping[str, object] | Non
                     yield columns.split(arrow.Table.from_batches([batch]))
 
     about = _about(files, columns, types={name: str(kind) for name, kind in settled.items()}, separator=separator)
-    return Source(lambda first: islice(read_all(), first, None), about)
+    return ChunkSource(lambda first: islice(read_all(), first, None), about)
 
 
 @contextmanager
@@ -181,7 +181,7 @@ def _settle(arrow: Arrow, field: Arrow, known: Mapping[str, object], columns: Co
 # ----------------------------------------------------------------------------------------------------------- anything
 
 
-def any_chunks(chunks: Callable[[], Iterable[object]] | Iterable[object], columns: Columns | None) -> Source:
+def any_chunks(chunks: Callable[[], Iterable[object]] | Iterable[object], columns: Columns | None) -> ChunkSource:
     """Return the source for a function that returns an iterator, or for a list of chunks."""
     if not callable(chunks) and (isinstance(chunks, Iterator) or not isinstance(chunks, Iterable)):
         raise DataTypeError(
@@ -193,7 +193,7 @@ def any_chunks(chunks: Callable[[], Iterable[object]] | Iterable[object], column
         for chunk in islice(chunks() if callable(chunks) else chunks, first, None):
             yield _part_of(chunk, columns)
 
-    return Source(read)
+    return ChunkSource(read)
 
 
 def _part_of(chunk: object, columns: Columns | None) -> Part:

@@ -10,12 +10,12 @@ from weald.dask.cluster import import_dask
 from weald.estimators.chunked_prediction import predict_nothing
 
 
-def predict(model: Any, method: str, X: Any, width: int = 0, **how: Any) -> Any:
+def predict(model: Any, name: str, X: Any, width: int = 0, /, **how: Any) -> Any:
     """Call a method of a model for each partition. The model is sent once, not with every task."""
     # An explicit name: otherwise Dask would pickle the model to make one.
     there = import_dask("dask").delayed(model, name=f"weald-{uuid.uuid4().hex}", traverse=False)
-    nothing = predict_nothing(model, method, width)
-    call = Call(method, how, nothing)
+    nothing = predict_nothing(model, name, width)
+    call = Call(name, how, nothing)
     if hasattr(X, "map_partitions"):
         return X.map_partitions(call, there, meta=_like(X._meta, nothing))  # noqa: SLF001  (Dask has no public name for it)
     X = X.rechunk({1: -1})

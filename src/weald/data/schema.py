@@ -177,8 +177,8 @@ class Schema:
         if is_first:
             warn(
                 f"Row {row} of {where} is {label!r}, a category that does not occur in the training data. The "
-                f"column has {n_cells} such cell(s). They are read as missing values and counted in "
-                "unknown_categories_. This warning is given once."
+                f"column has {n_cells} {'cell' if n_cells == 1 else 'cells'} with such values. They are read as "
+                "missing values and counted in unknown_categories_. This warning is given once."
             )
 
 

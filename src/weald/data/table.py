@@ -394,7 +394,9 @@ def _array_of(X: TableLike) -> Array:
     if isinstance(X, np.ma.MaskedArray):
         X = _fill_masked(X)
     if isinstance(X, Mapping):
-        raise DataTypeError("X is a mapping, not a table. Make a data frame of it, for example pandas.DataFrame(X).")
+        raise DataTypeError(
+            "X is a mapping, not a table. Convert it to a data frame, for example with pandas.DataFrame(X)."
+        )
     if X is None or isinstance(X, str | bytes):
         raise DataTypeError(f"X is {X!r}, not a table. Give an array, a list of rows or a data frame.")
     try:

@@ -14,3 +14,8 @@ class Task(StrEnum):
     def of(cls, n_classes: int) -> Self:
         """Return the task of a target with `n_classes` classes; numeric targets have 0."""
         return cls.CLASSIFICATION if n_classes else cls.REGRESSION
+
+
+# Criteria of numbers, by what is special about them.
+OF_COUNTS = ("poisson",)  # targets are at least 0; nodes have variances, and decreases are of half the deviance
+OF_MEDIANS = ("absolute_error",)  # nodes predict the median; impurities are mean absolute deviations from it

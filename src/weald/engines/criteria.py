@@ -8,9 +8,11 @@ from functools import cache
 
 import numpy as np
 
+from weald.data.table import Table
 from weald.data.task import Task
 from weald.data.types import FloatArray
 from weald.engines.reference import definition
+from weald.errors import DataError
 
 ALIASES = {"log_loss": "entropy"}  # scikit-learn's other name for the same impurity
 
@@ -41,6 +43,23 @@ def names(task: str) -> tuple[str, ...]:
 def canonical(name: str) -> str:
     """Replace an alias by the criterion's own name."""
     return ALIASES.get(name, name)
+
+
+def check_target(criterion: str, table: Table) -> None:
+    """Refuse targets that a criterion is not defined for."""
+    if criterion not in definition.OF_COUNTS or table.task is not Task.REGRESSION:
+        return
+    on_rows = getattr(table, "compute_on_rows", None)  # of tables whose rows are on other machines
+    lowest = _lowest_target(table, None) if on_rows is None else on_rows(_lowest_target, None)
+    if lowest < 0:
+        raise DataError(
+            f"Some value(s) of y are negative which is not allowed for Poisson regression: the smallest is {lowest}. "
+            f"criterion={criterion!r} is for counts and amounts. Give numbers from 0, or another criterion."
+        )
+
+
+def _lowest_target(table: Table, _: None) -> float:
+    return float(table.target.min())
 
 
 def class_impurities(criterion: str, class_weights: FloatArray) -> FloatArray:

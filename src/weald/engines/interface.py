@@ -83,6 +83,7 @@ class ShapTask:
     amounts: FloatArray  # by node of all trees: the value of a leaf
     is_new: BoolArray | None = None  # trees x rows: a tree counts for these rows; None: for all
     pairs: bool = False  # interaction values of pairs of different features instead
+    background: Array | None = None  # rows of the interventional game, over which values are summed
 
 
 class Codes(Protocol):
@@ -230,7 +231,8 @@ class Engine(Protocol):
         """Compute SHAP values (rows x features), or those of pairs (rows x features x features).
 
         The values of a tree are summed by its nodes, from the last to the first, and then added to those of the trees
-        before it. Those of pairs are added node by node.
+        before it. Those of pairs are added node by node. With a background, the values of a tree are summed by the
+        leaves that are reached.
         """
 
     def add_proximities(

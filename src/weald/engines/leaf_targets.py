@@ -1,6 +1,6 @@
 """Keeping the training targets in the leaves, for quantiles: `keep_targets=True`, or `model.attach_targets(X, y)`.
 
-require_local    refuse `keep_targets` for a table on a cluster
+require_local    refuse `keep_targets` and the like for a table on a cluster
 collect          a forest and the table that it was grown from -> LeafTargets
 """
 
@@ -19,12 +19,12 @@ from weald.forest.leaf_targets import LeafTargets
 BATCH_BYTES = 2**27  # of bags and leaves that are held at a time
 
 
-def require_local(engine: Engine) -> None:
-    """Refuse to keep the targets of a table that is not in this process."""
+def require_local(engine: Engine, parameter: str = "keep_targets", method: str = "attach_targets") -> None:
+    """Refuse to keep targets or errors of a table that is not in this process."""
     if engine.local is not engine:
         raise ParameterError(
-            "keep_targets=True cannot be used with a fit on a Dask cluster. Set keep_targets=False, and call "
-            "attach_targets(X, y) on the fitted model."
+            f"{parameter}=True cannot be used with a fit on a Dask cluster. Set {parameter}=False, and call "
+            f"{method}(X, y) on the fitted model."
         )
 
 

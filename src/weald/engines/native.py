@@ -418,15 +418,22 @@ class NativeEngine(LocalEngine):
     ) -> FloatArray:
         """Compute SHAP values, rows in parallel."""
         paths = self._paths(forest)
+        amounts = np.ascontiguousarray(task.amounts, dtype=np.float64)
+        is_new = None if task.is_new is None else np.ascontiguousarray(task.is_new).view(np.uint8)
+        if task.background is not None:
+            of_rows: FloatArray = paths.interventional(
+                self._by_row(X), amounts, self._by_row(task.background), is_new, n_threads, watch
+            )
+            return of_rows
         sizes = np.maximum((paths.n_distinct() + 1) // 2, 1)  # of rules, by tree
         used, rule_of_tree = np.unique(sizes, return_inverse=True)
         rules = [make_rule(size) for size in used.tolist()]
         found: FloatArray = paths.shap(
             self._by_row(X),
-            np.ascontiguousarray(task.amounts, dtype=np.float64),
+            amounts,
             [(rule.points, rule.rest, rule.weights) for rule in rules],
             rule_of_tree.astype(np.uint32),
-            None if task.is_new is None else np.ascontiguousarray(task.is_new).view(np.uint8),
+            is_new,
             task.pairs,
             n_threads,
             watch,
@@ -536,7 +543,7 @@ class NativeEngine(LocalEngine):
         room: int,
         some: tuple[IntArray | None, Sequence[npt.NDArray[np.uint64]]] = (None, ()),
     ) -> tuple[OutOfBagVotes, tuple[Any, ...]]:
-        """Sum out-of-bag votes; of `some` rows, by their ranks and the bits of the trees that they are new to."""
+        """Sum out-of-bag votes; of `some` rows, by rank, with the bits of the trees that have not seen them."""
         ranks, outside = some
         growths, trees = name_trees(growth, forest)
         before = (start.sums.ravel(), start.n_trees) if start else (None, None)

@@ -32,6 +32,7 @@ from weald.data.arguments import (
     join_choices,
 )
 from weald.data.table import Table
+from weald.data.task import OF_MEDIANS
 from weald.engines import constraints, criteria
 from weald.engines.bagging import BALANCED, MAX_DRAWS, plan_bags
 from weald.engines.class_weights import check_class_weights
@@ -137,6 +138,7 @@ KINDS: dict[str, tuple[ArgumentConstraint, ...]] = {
     "warm_start": (FLAG,),
     "calibrate": (OneOf(("isotonic", "sigmoid", "beta", "venn-abers")), NOTHING),
     "keep_targets": (FLAG,),
+    "keep_errors": (FLAG,),
     "max_samples": (WholeNumber(1), ABOVE_0, PER_CLASS, NOTHING),
     "ccp_alpha": (RealNumber(0),),
     "shrinkage": (RealNumber(0), OneOf((OUT_OF_BAG,))),
@@ -155,7 +157,6 @@ KINDS: dict[str, tuple[ArgumentConstraint, ...]] = {
 
 
 PARAMETERS = (*KINDS, "criterion", "class_weight")
-NOT_YET = OneOf(("absolute_error", "friedman_mse", "poisson"))  # scikit-learn's criteria that weald lacks
 
 
 def gather(estimator: object) -> dict[str, Any]:
@@ -182,10 +183,7 @@ def check(given: Mapping[str, Any], task: str) -> None:
         kinds = allowed(name, given, task)
         if not is_allowed(value, kinds):
             choices = join_choices([word for one in kinds for word in one.describe()])
-            missing = name == "criterion" and NOT_YET.is_satisfied_by(value)
-            raise ParameterError(
-                f"{name}={shown(value)} is not {'available yet' if missing else 'allowed'}. Give {choices}."
-            )
+            raise ParameterError(f"{name}={shown(value)} is not allowed. Give {choices}.")
     _check_resampling(given)
     if given.get("bootstrap", False):
         return
@@ -199,6 +197,12 @@ def check(given: Mapping[str, Any], task: str) -> None:
             f"calibrate={given['calibrate']!r} needs out-of-bag rows, but with bootstrap=False every tree sees every "
             "row. Set bootstrap=True, or calibrate the fitted forest on rows that it has not seen: "
             "forest.calibrated(method, X, y, held_out=True)."
+        )
+    if given.get("keep_errors", False):
+        raise ParameterError(
+            "keep_errors=True keeps out-of-bag errors, but with bootstrap=False every tree sees every row. Set "
+            "bootstrap=True, or give the fitted forest rows that it has not seen: "
+            "forest.attach_errors(X, y, held_out=True)."
         )
     if given.get("shrinkage") == OUT_OF_BAG:
         raise ParameterError(
@@ -223,6 +227,7 @@ def _check_resampling(given: Mapping[str, Any]) -> None:
     if way == "bagging":
         return
     plain = {"bootstrap": True, "oob_score": False, "class_weight": None, "calibrate": None, "shrinkage": 0.0}
+    plain["keep_errors"] = False
     for name, needed in plain.items():
         if name in given and given[name] is not needed and given[name] != needed:
             raise ParameterError(
@@ -251,6 +256,8 @@ def resolve(given: Mapping[str, Any], table: Table, classes: Any, names: Sequenc
         raise DataError(
             f"X has {table.n_features:,} features. weald supports up to {MOST_FEATURES:,}. Select some of them."
         )
+    criterion = criteria.canonical(given["criterion"])
+    criteria.check_target(criterion, table)
     bags = plan_bags(given.get("bootstrap", False), given.get("max_samples"), table, classes)
     # Sizes count draws, or whole weights, or rows when the weights are not whole or too large to be counted.
     size = table.size if bags.bootstrap or table.size <= MAX_DRAWS else table.n_rows
@@ -259,6 +266,11 @@ def resolve(given: Mapping[str, Any], table: Table, classes: Any, names: Sequenc
     check_class_weights(class_weight, class_weights, table, classes, rounded=not in_fixed_point)
     features = FeatureNames(table.n_features, names, table.categorical)
     monotonic = constraints.bind_features(given.get("monotonic_cst"), features, table.n_classes)
+    if any(monotonic) and criterion in OF_MEDIANS:
+        raise ParameterError(
+            f"monotonic_cst cannot be used with criterion={criterion!r}, whose leaves are medians. Set "
+            "monotonic_cst=None, or criterion='squared_error'."
+        )
     if given.get("shrinkage"):
         refuse_shrinkage(monotonic, given["shrinkage"])
     groups, max_interacting = constraints.group_features(given.get("interaction_cst"), features)
@@ -266,7 +278,7 @@ def resolve(given: Mapping[str, Any], table: Table, classes: Any, names: Sequenc
     feature_weights = constraints.weigh_features(given.get("feature_weights"), features)
     n_weighed = sum(w > 0 for w in feature_weights) if feature_weights else table.n_features
     return Growth(
-        criterion=criteria.canonical(given["criterion"]),
+        criterion=criterion,
         max_features=max_features,
         max_depth=limit_depth(given["max_depth"], table.n_features),
         min_samples_split=max(2, _count(given["min_samples_split"], size)),

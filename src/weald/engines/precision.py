@@ -34,12 +34,20 @@ class Rounding:
 
 
 @dataclass(frozen=True)
+class Precision:
+    """What determines the unit of targets."""
+
+    n_draws: int | None  # None: weights are in fixed point
+    from_zero: bool = False  # the center is 0
+
+
+@dataclass(frozen=True)
 class _Weighed:
     """The numbers of one target, and their integer weights."""
 
     y: FloatArray
     lengths: Lengths | None  # None: 1 each
-    n_draws: int | None  # None: weights are in fixed point
+    at: Precision
 
 
 def warn_of_rounding(table: Table, growth: Growth) -> None:
@@ -47,7 +55,8 @@ def warn_of_rounding(table: Table, growth: Growth) -> None:
     fixed = _in_fixed_point(table, growth)
     n_draws = None if fixed else growth.n_draws
     on_rows = getattr(table, "compute_on_rows", None)  # of tables whose rows are on other machines
-    roundings = find_roundings(table, n_draws) if on_rows is None else on_rows(find_roundings, n_draws)
+    asked = Precision(n_draws, from_zero=growth.criterion in definition.OF_COUNTS)
+    roundings = find_roundings(table, asked) if on_rows is None else on_rows(find_roundings, asked)
     for found in roundings:
         advice = ["Remove or clip the outliers", "take logarithms"]
         advice += ["fit a model for this target alone"] if table.targets is not None else []
@@ -63,15 +72,15 @@ def _in_fixed_point(table: Table, growth: Growth) -> bool:
     return not growth.bootstrap and not (table.weights_whole and table.size < definition.WHOLE_LIMIT)
 
 
-def find_roundings(table: Table, n_draws: int | None) -> list[Rounding]:
+def find_roundings(table: Table, at: Precision) -> list[Rounding]:
     """Find the targets that are rounded noticeably."""
     lengths = _lay_line(table)
     if table.targets is None:
-        found = [_find_rounding("y", _Weighed(table.target, lengths, n_draws), may_be_wide=True)]
+        found = [_find_rounding("y", _Weighed(table.target, lengths, at), may_be_wide=True)]
     else:
         columns = (of_target[table.target] for of_target in table.targets.values.T)
         found = [
-            _find_rounding(f"Column {o} of y", _Weighed(y, lengths, n_draws), may_be_wide=False)
+            _find_rounding(f"Column {o} of y", _Weighed(y, lengths, at), may_be_wide=False)
             for o, y in enumerate(columns)
         ]
     return [one for one in found if one is not None]
@@ -90,21 +99,22 @@ def _lay_line(table: Table) -> Lengths | None:
 def _find_rounding(name: str, of: _Weighed, *, may_be_wide: bool) -> Rounding | None:
     """Compute the same as `fix_target`, up to the unit."""
     low, high = float(of.y.min()), float(of.y.max())
-    center = low / 2 + high / 2
+    center = 0.0 if of.at.from_zero else low / 2 + high / 2
     reach = max(abs(low - center), abs(high - center))
     if reach == 0:
         return None
     k = int(np.frexp(reach)[1])
-    exponent = min(definition.narrow_exponent(k, of.n_draws), definition.DOUBLE_BITS - k)
+    exponent = min(definition.narrow_exponent(k, of.at.n_draws), definition.DOUBLE_BITS - k)
     if _are_apart(of, definition.ldexp(1.0, definition.FINE_BITS - exponent)):
         return None
     spread = _spread_of(of)
     if not definition.is_coarse(spread.width, exponent):
         return None
+    middle = 0.0 if of.at.from_zero else spread.median
     with np.errstate(over="ignore"):
-        from_median = float(max(np.float64(high) - spread.median, spread.median - np.float64(low)))
-    if may_be_wide and np.isfinite(from_median):
-        exponent = definition.wide_exponent(int(np.frexp(from_median)[1]), of.n_draws)
+        from_middle = float(max(np.float64(high) - middle, middle - np.float64(low)))
+    if may_be_wide and np.isfinite(from_middle):
+        exponent = definition.wide_exponent(int(np.frexp(from_middle)[1]), of.at.n_draws)
         if not definition.is_coarse(spread.width, exponent):
             return None
     return Rounding(name, definition.ldexp(1.0, -exponent), spread.width, reach)

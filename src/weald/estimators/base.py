@@ -19,13 +19,14 @@ from weald.data import arguments
 from weald.data.arguments import check_flags
 from weald.data.schema import Schema, counts_by_name
 from weald.data.table import TrainingArguments
-from weald.data.task import Task
+from weald.data.task import OF_MEDIANS, Task
 from weald.data.types import Array, ColumnLike, FloatArray, Native, PathLike, TableLike
 from weald.engines.compiled import compile_forest
 from weald.engines.params import Growth
 from weald.errors import ParameterError, shown
 from weald.estimators import chunked_prediction, multi_output
 from weald.estimators.calibration.calibrator import require_uncalibrated
+from weald.estimators.calibration.kept_errors import KeptErrors
 from weald.estimators.features import Features, features_of
 from weald.estimators.fit import fit
 from weald.estimators.multi_output import forests_of
@@ -65,6 +66,7 @@ class TreeModel(BaseEstimator):
     n_samples_fit_: int
     target_name_: str  # where y has a name
     schema_: Schema
+    kept_errors_: KeptErrors
     altered_by_: str  # only where the trees are not those of a fit, or of fits with the same stopping rules
 
     # ------------------------------------------------------------------------------------------------------- fit
@@ -165,6 +167,37 @@ class TreeModel(BaseEstimator):
                 return object.__getattribute__(self, name)  # which raises the property's own AttributeError again
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    # ---------------------------------------------------------------------------------------------- uncertainty
+
+    def attach_errors(
+        self,
+        X: TableLike,
+        y: ColumnLike = None,
+        sample_weight: ColumnLike = None,
+        *,
+        groups: ColumnLike = None,
+        stratify: ColumnLike = None,
+        held_out: bool = False,
+    ) -> Self:
+        """Keep the errors that intervals and prediction sets are computed from; `keep_errors=True` does so in `fit`.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups, stratify
+            The table that the trees were grown from, rows in any order: out-of-bag errors are kept. With
+            `held_out=True`, rows that no tree has seen.
+        held_out : bool, default=False
+            Whether these are rows that no tree has seen: then all trees predict them. The training data is refused.
+            Single trees, and forests without bags, need such rows.
+
+        Returns
+        -------
+        self
+        """
+        from weald.uncertainty.attached_errors import attach_errors
+
+        return attach_errors(self, TrainingArguments(X, y, sample_weight, groups, stratify), held_out=held_out)
+
     # ----------------------------------------------------------------------------------------------- make others
 
     def compact(self) -> Self:
@@ -194,9 +227,14 @@ class TreeModel(BaseEstimator):
                 f"A model with shrinkage={self.shrinkage_:g} cannot be compacted: what a leaf predicts depends on all "
                 "splits above it. Fit with shrinkage=0.0."
             )
+        if self.growth_.criterion in OF_MEDIANS:
+            raise ParameterError(
+                f"A model with criterion={self.growth_.criterion!r} cannot be compacted: the median of nodes that "
+                "become one is unknown without their rows. Save the model as it is."
+            )
         smaller = copy.copy(self)
         smaller.forest_ = compact_forest(self.forest_)
-        for name in ("tree_", "leaf_targets_"):  # of the larger one
+        for name in ("tree_", "leaf_targets_", "kept_errors_"):  # of the larger one
             smaller.__dict__.pop(name, None)
         if smaller.forest_.n_nodes < self.forest_.n_nodes:
             smaller.altered_by_ = COMPACTED

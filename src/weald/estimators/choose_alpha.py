@@ -27,7 +27,6 @@ from weald.data.types import Array, ColumnLike, FloatArray, IntArray, TableLike
 from weald.errors import DataError, ParameterError, shown
 from weald.estimators.fit import random_state_of
 from weald.estimators.metrics import effective_rows, place_of_best
-from weald.forest.describe.nodes import parents
 from weald.forest.forest import Forest
 from weald.forest.pruning import link_strengths
 
@@ -134,7 +133,7 @@ def _evaluate(
 def _spans(forest: Forest, alphas: FloatArray) -> tuple[IntArray, IntArray]:
     """For each node, the range of alphas at which it is a leaf of T_alpha."""
     strengths = link_strengths(forest)
-    above = parents(forest)
+    above = forest.parents()
     begin = np.searchsorted(alphas, strengths, side="left")
     end = np.where(above < 0, len(alphas), begin[above])
     return begin, end

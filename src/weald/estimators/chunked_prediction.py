@@ -57,8 +57,10 @@ def predict_nothing(model: Any, method: str, width: int = 0) -> Array:
     """Predict a table without rows by a method of a fitted model; `width`: columns of a regressor's results."""
     if not hasattr(model, "classes_"):
         return np.empty((0, width)) if width else np.empty(0)
-    nothing: Array = model.classes_[:0] if method == "predict" else np.empty((0, model.n_classes_))
-    return nothing
+    if method == "predict":
+        nothing: Array = model.classes_[:0]
+        return nothing
+    return np.empty((0, model.n_classes_), dtype=np.bool_ if method == "predict_set" else np.float64)
 
 
 def is_empty(piece: Any) -> bool:

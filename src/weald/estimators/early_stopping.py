@@ -57,17 +57,19 @@ def has_converged(errors: FloatArray, n_rows: int, *, classify: bool) -> bool:
 def grow_until_converged(
     grow: Grow, add_votes: AddVotes, old: Forest | None, n_rows: int, max_trees: int
 ) -> tuple[Forest, OutOfBagVotes, bool]:
-    """Grow trees in steps until the error has settled or there are `max_trees`; also return whether it has settled."""
+    """Grow trees in steps until the error converges or there are `max_trees`; also return whether it has converged."""
     parts = [old] if old else [grow(0, min(STEP, max_trees))]
     said = add_votes(parts[0], None)
     errors, shares = [said.errors], [said.shares]
     n_trees = parts[0].n_trees
     while True:
         so_far = np.concatenate(errors)
-        settled = n_trees >= FIRST_LOOK and has_converged(so_far, n_rows, classify=parts[0].task is Task.CLASSIFICATION)
-        if settled or n_trees >= max_trees:
+        converged = n_trees >= FIRST_LOOK and has_converged(
+            so_far, n_rows, classify=parts[0].task is Task.CLASSIFICATION
+        )
+        if converged or n_trees >= max_trees:
             votes = OutOfBagVotes(said.sums, said.n_trees, so_far, np.concatenate(shares))
-            return parts[0].join(*parts[1:]), votes, settled
+            return parts[0].join(*parts[1:]), votes, converged
         more = min(STEP - n_trees % STEP, max_trees - n_trees)
         parts.append(grow(n_trees, more))
         said = add_votes(parts[-1], said)

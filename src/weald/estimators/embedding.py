@@ -2,7 +2,7 @@
 
 RandomTreesEmbedding    an unsupervised transformer
 
-The trees are extra-trees that look at one random feature per node and are grown on a random target. The target affects
+The trees are extra-trees that consider one random feature per node and are grown on a random target. The target affects
 little: only where a number of leaves or an impurity decrease limits the trees. The target of a row is drawn at the
 address of its values, so neither the order of the rows nor copies of them change the trees.
 """

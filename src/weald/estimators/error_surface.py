@@ -49,7 +49,10 @@ if TYPE_CHECKING:
 
 MOST_VALUES = 64  # of a parameter that is given without values
 MOST_OF_SEVERAL = 16  # where several parameters besides n_estimators are
-BLOCK_BYTES = 2**27  # of sums of votes, and as much again of leaves
+BLOCK_BYTES = 3 * 2**26  # of the settings that are measured at a time, for the sums and the votes of one tree
+LEAF_BYTES = 2**26  # of the trees that are walked at a time and their leaves, and again of what scores need
+BYTES_OF_NODE = 64
+ROWS_AT_A_TIME = 2**14  # votes are added in pieces that stay in the cache
 RULES = ("minimum", "one_standard_error")
 SHRINKAGES = (0.0, 0.1, 1.0, 10.0, 25.0, 50.0, 100.0, 500.0)  # lambda, in units of sample weight
 
@@ -239,10 +242,11 @@ def measure_surface(
     verbose: int = 0,
 ) -> ErrorSurface:
     """Measure the error for all combinations of the values of some parameters."""
-    names = _read_names(rows.model, parameters, values or {})
+    given = _read_values(values)
+    names = _read_names(rows.model, parameters, given)
     several = len([name for name in names if name != "n_estimators"]) > 1
     most = MOST_OF_SEVERAL if several else MOST_VALUES
-    axes = {name: list((values or {}).get(name) or suggest_values(rows.model, name, most)) for name in names}
+    axes = {name: given.get(name) or suggest_values(rows.model, name, most) for name in names}
     n_trees = axes.get("n_estimators", [rows.model.forest_.n_trees])
     of_growth = {name: of for name, of in axes.items() if name != "n_estimators"}
     settings = [dict(zip(of_growth, some, strict=True)) for some in itertools.product(*of_growth.values())]
@@ -267,6 +271,21 @@ def measure_surface(
     return ErrorSurface(tuple(axes), tuple(axes.values()), errors, spreads, *numbers, words)
 
 
+def _read_values(values: object) -> dict[str, list[Any]]:
+    """Read the values of each parameter; a NumPy array becomes a list of Python numbers."""
+    if not isinstance(values, Mapping | None):
+        raise ParameterError(
+            f"values={shown(values)} is not allowed. Give a dict of lists: {{'max_depth': [2, 4, 8]}}."
+        )
+    listed = {}
+    for name, of in (values or {}).items():
+        is_list = np.iterable(of) and not isinstance(of, str)
+        listed[name] = (of.tolist() if isinstance(of, np.ndarray) else list(of)) if is_list else []
+        if not listed[name]:
+            raise ParameterError(f"values[{name!r}]={shown(of)} is not allowed. Give a list of values.")
+    return listed
+
+
 def _read_names(model: "TreeModel", parameters: Sequence[str], values: Mapping[str, Sequence[Any]]) -> list[str]:
     known = [name for name in TRUNCATING if name in model.get_params(deep=False)]
     strange = [name for name in (*parameters, *values) if name not in known]
@@ -276,13 +295,6 @@ def _read_names(model: "TreeModel", parameters: Sequence[str], values: Mapping[s
             f"A surface is over parameters that can be truncated, each named once: {', '.join(known)}. "
             f"{shown(strange[0]) if strange else shown(list(parameters))} was given."
         )
-    empty = [
-        name
-        for name in values
-        if isinstance(values[name], str) or not np.iterable(values[name]) or not len(values[name])
-    ]
-    if empty:
-        raise ParameterError(f"values[{empty[0]!r}]={shown(values[empty[0]])} is not allowed. Give a list of values.")
     return names
 
 
@@ -349,7 +361,10 @@ class _Pass:
         self.forest: Forest = rows.model.forest_.with_shrinkage(0.0)
         self.table = rows.reading.table.in_memory()
         self.n_threads = count_threads(rows.model.n_jobs)
+        # A score needs a few arrays of the size of the sums of a setting.
+        self.n_judges = min(self.n_threads, max(1, LEAF_BYTES // (32 * self.forest.width * self.table.n_rows)))
         self.hard = voting_of(rows.model) == "hard"
+        self.most_nodes = int(np.diff(self.forest.tree_start).max())
         self.most_leaves = max((limits.max_leaf_nodes for limits, _ in rules), default=0)
         given = self.table.weight
         self.weight = np.ones(self.table.n_rows) if given is None else given
@@ -358,7 +373,7 @@ class _Pass:
         """Return the arrays of a surface, from errors to numbers of rows (settings x numbers of trees)."""
         shape = len(self.rules), len(self.n_trees)
         results = tuple(np.full(shape, np.nan) for _ in range(5))
-        step = max(1, BLOCK_BYTES // (8 * self.forest.width * self._numbers_of_setting()))
+        step = self._settings_of_block()
         blocks = [range(first, min(first + step, shape[0])) for first in range(0, shape[0], step)]
         last = max(self.n_trees)
         with progress.watch_fit(verbose, len(blocks) * last) as watch:
@@ -373,10 +388,12 @@ class _Pass:
                 del found  # it holds the sums of this block
         return results
 
-    def _numbers_of_setting(self) -> int:
-        """Return the numbers for each class in a block: sums of rows, or with several lambdas votes of nodes."""
-        several = len({shrinkage for _, shrinkage in self.rules}) > 1
-        return max(self.table.n_rows, int(np.diff(self.forest.tree_start).max()) if several else 0)
+    def _settings_of_block(self) -> int:
+        """Return how many settings fit: each has sums and the nodes in which rows end; each lambda has votes."""
+        width, n_shrinkages = self.forest.width, len({shrinkage for _, shrinkage in self.rules})
+        of_setting, of_shrinkage = 8 * width * self.table.n_rows + 10 * self.most_nodes, 8 * width * self.most_nodes
+        few = BLOCK_BYTES // (of_setting + of_shrinkage)  # each with its own lambda
+        return max(1, few, (BLOCK_BYTES - n_shrinkages * of_shrinkage) // of_setting)
 
     def _judge_block(self, block: range, last: int) -> Iterator[tuple[int, Callable[[], tuple[list[float], ...]]]]:
         """Add the votes of each tree; yield its number, from 1, and a function that scores the trees so far."""
@@ -385,7 +402,7 @@ class _Pass:
         counts = np.zeros(n_rows, dtype=np.int64)
         leaves = np.zeros(len(block), dtype=np.int64)
         has_vote = self.forest.has_vote()
-        with ThreadPoolExecutor(self.n_threads) as pool:
+        with ThreadPoolExecutor(self.n_threads) as pool, ThreadPoolExecutor(self.n_judges) as judges:
             for t, paths, leaf_of, outside in self._trees(last):
                 if has_vote[t] or self.forest.task is Task.REGRESSION:
                     limits, shrinkages = zip(*self.rules[block.start : block.stop], strict=True)
@@ -393,18 +410,19 @@ class _Pass:
                     leaves += [int(kept[some].sum()) + 1 for some in limits]
                     ends = {some: paths.ends(splits) for some, splits in kept.items()}
                     said = {some: self._said(paths.tree.with_shrinkage(some)) for some in set(shrinkages)}
-                    place = np.where(outside, leaf_of, paths.tree.n_nodes)  # the entry after the nodes is a vote of 0
+                    place = np.where(outside, leaf_of, paths.tree.n_nodes)  # the entry behind the nodes votes 0
                     of_settings = map(ends.get, limits), map(said.get, shrinkages)
                     list(pool.map(_add_votes, sums, *of_settings, itertools.repeat(place)))
+                    del kept, ends, said
                     counts += outside
                 else:
                     leaves += 1
-                yield t + 1, partial(self._judge, pool, sums, counts, leaves)
+                yield t + 1, partial(self._judge, judges, sums, counts, leaves)
 
     def _trees(self, last: int) -> Iterator[tuple[int, TreePaths, IntArray, BoolArray]]:
         """Yield each tree with the leaf of each row, and which rows are new to it."""
         n_rows = self.table.n_rows
-        step = max(1, BLOCK_BYTES // (16 * n_rows))
+        step = max(1, LEAF_BYTES // (16 * n_rows + BYTES_OF_NODE * self.most_nodes))
         for begin in range(0, last, step):
             end = min(begin + step, last)
             some = self.forest.take(range(begin, end))
@@ -415,10 +433,10 @@ class _Pass:
                 yield t, TreePaths(tree, self.most_leaves), leaves[:, t - begin].astype(np.intp), outside[t - begin]
 
     def _said(self, tree: Forest) -> FloatArray:
-        """Return the vote of each node (classes x nodes)."""
-        if tree.task is Task.REGRESSION or not self.hard:
-            return np.ascontiguousarray(predict_nodes(tree).T)
-        return np.ascontiguousarray(np.eye(tree.n_classes)[find_classes(tree)].T)
+        """Return the vote of each node, and of the entry behind them, 0 (classes x nodes and 1)."""
+        is_soft = tree.task is Task.REGRESSION or not self.hard
+        votes = predict_nodes(tree) if is_soft else np.eye(tree.n_classes)[find_classes(tree)]
+        return np.column_stack([votes.T, np.zeros(votes.shape[1])])
 
     def _judge(
         self, pool: ThreadPoolExecutor, sums: FloatArray, counts: IntArray, leaves: IntArray
@@ -441,8 +459,11 @@ class _Pass:
 def _add_votes(sums: FloatArray, ends: IntArray, said: FloatArray, place: IntArray) -> None:
     """Add the votes of a tree under one setting; rows in its bag get 0."""
     with np.errstate(over="ignore"):  # judged later
-        for k, votes in enumerate(said):
-            sums[k] += np.take(np.append(votes[ends], 0.0), place)
+        for begin in range(0, len(place), ROWS_AT_A_TIME):
+            rows = slice(begin, begin + ROWS_AT_A_TIME)
+            nodes = ends.take(place[rows])
+            for k, votes in enumerate(said):
+                sums[k, rows] += votes.take(nodes)
 
 
 @dataclass(frozen=True)

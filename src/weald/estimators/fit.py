@@ -29,6 +29,7 @@ from weald.engines.params import Growth
 from weald.engines.precision import warn_of_rounding
 from weald.errors import DataError, ParameterError, warn
 from weald.estimators import growing, multi_output, out_of_bag, resampling
+from weald.estimators.calibration.kept_errors import TableOfRows, keep_errors
 from weald.estimators.checkpoints import Checkpoint
 from weald.estimators.error_surface import choose_shrinkage, rows_outside_bags
 from weald.estimators.features import Features, features_of
@@ -66,6 +67,7 @@ LEARNED = frozenset(
         "altered_by_",
         "tree_",
         "leaf_targets_",
+        "kept_errors_",
         "calibrator_",
         "thinning_",
         "oob_",
@@ -103,8 +105,9 @@ def fit(model: "TreeModel", data: TrainingArguments, checkpoint: Checkpoint | No
     before = model if getattr(model, "warm_start", False) and is_fitted(model) else None
 
     engine = open_engine(model.engine, data.X)
-    if getattr(model, "keep_targets", False):
-        leaf_targets.require_local(engine)
+    for keeps, attach in (("keep_targets", "attach_targets"), ("keep_errors", "attach_errors")):
+        if getattr(model, keeps, False):
+            leaf_targets.require_local(engine, keeps, attach)
     try:
         if features.needs_seed:
             learned.seed_ = _choose_seed(model, None, before, checkpoint)
@@ -158,7 +161,10 @@ def _plan_trees(model: "TreeModel", checkpoint: Checkpoint | None) -> Plan:
     return Plan(
         n_trees=int(given["max_estimators"] if until_converged else given["n_estimators"]),
         until_converged=until_converged,
-        wants_votes=bool(given.get("oob_score", False)) or until_converged or given.get("calibrate") is not None,
+        wants_votes=bool(given.get("oob_score", False))
+        or until_converged
+        or given.get("calibrate") is not None
+        or bool(given.get("keep_errors", False)),
         resampling=given.get("resampling", resampling.BAGGING),
         checkpoint=checkpoint,
     )
@@ -258,12 +264,24 @@ def train(
         keep_out_of_bag(learned, found)
         if (method := getattr(learned, "calibrate", None)) is not None:
             learned.__dict__["calibrator_"] = found.calibrator(method)
+    _keep(learned, grower, found)
+    _warn_of_idle_class_weights(learned)
+
+
+def _keep(learned: "TreeModel", grower: Grower, found: OutOfBag | None) -> None:
+    """Keep the targets of the leaves and the out-of-bag errors, if wanted."""
+    engine, codes, reading = grower.engine, grower.codes, grower.reading
     if getattr(learned, "keep_targets", False):
-        require_same_data(forest, codes, reading)  # after a warm start
+        require_same_data(learned.forest_, codes, reading)  # after a warm start
         learned.__dict__["leaf_targets_"] = leaf_targets.collect(
             engine, codes, reading.table, learned.growth_, learned.forest_, grower.n_threads
         )
-    _warn_of_idle_class_weights(learned)
+    if found is not None and getattr(learned, "keep_errors", False):
+        rows = TableOfRows(
+            *(engine, codes, reading.table, learned.growth_, learned.forest_, learned.seed_, grower.n_threads),
+            keeps_leaves="leaf_targets_" in vars(learned),
+        )
+        learned.__dict__["kept_errors_"] = keep_errors(rows, found, reading.kept)
 
 
 def _choose(learned: "TreeModel", engine: Engine, codes: Codes, reading: Reading, forest: Forest) -> float:

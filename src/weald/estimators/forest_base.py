@@ -431,7 +431,7 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         >>> y = X[:, 0] + rng.normal(size=100)
         >>> forest = RandomForestRegressor(1000, min_samples_leaf=5, random_state=0).fit(X, y)
         >>> forest.predict_standard_error([[0.0, 0.0], [2.5, 0.0]], X, y).round(2)
-        array([0.14, 0.25])
+        array([0.17, 0.3 ])
         """
         from weald.uncertainty import standard_error
 

@@ -1,4 +1,4 @@
-"""Growing the trees of a fit: a given number, until the error has settled, or those still missing.
+"""Growing the trees of a fit: a given number, until the error has converged, or those still missing.
 
 Grower          grows trees with one engine from one coded table, and sums their out-of-bag votes
 Plan            how many trees, and how to grow them
@@ -143,18 +143,18 @@ def require_votes(forest: Forest) -> None:
 
 
 def _grow_until_converged(grower: Grower, plan: Plan, old: Forest | None) -> tuple[Forest, OutOfBagVotes]:
-    """Grow trees until the out-of-bag error has settled."""
+    """Grow trees until the out-of-bag error has converged."""
     first = 0 if old is None else old.next_tree(grower.seed) - old.n_trees
-    forest, votes, settled = early_stopping.grow_until_converged(
+    forest, votes, converged = early_stopping.grow_until_converged(
         lambda number, n_trees: grower.grow(first + number, n_trees),
         grower.vote,
         old,
         grower.reading.table.size,
         plan.n_trees,
     )
-    if not settled:
+    if not converged:
         warn(
-            f"The out-of-bag error has not settled after {forest.n_trees} trees. More of them may help: give "
+            f"The out-of-bag error has not converged after {forest.n_trees} trees. More of them may help: give "
             f"more than max_estimators={plan.n_trees}."
         )
     return forest, votes

@@ -110,7 +110,7 @@ def _with_forests(model: AnyForest, forests: Sequence[Forest]) -> AnyForest:
     else:
         made.forests_ = tuple(forests)
     made.n_estimators = forests[0].n_trees
-    for name in ("leaf_targets_", "_training_bags"):  # those of other trees, or of another table
+    for name in ("leaf_targets_", "kept_errors_", "_training_bags"):  # those of other trees, or of another table
         made.__dict__.pop(name, None)
     return drop_out_of_bag(made)
 

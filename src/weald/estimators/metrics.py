@@ -9,6 +9,7 @@
     event                  probabilities of a class, and which rows are of it
     calibrate              calibration curve and Brier score
     choose_threshold       the best probability threshold of a class
+    poisson_deviance       mean Poisson deviance, also of predictions of 0
     mean_squared_error     on a scale at which squares neither overflow nor underflow
     spread_of_squares      standard deviation of the squared errors
     score_numbers          mean squared error and R squared
@@ -31,7 +32,7 @@ from sklearn.metrics import confusion_matrix, get_scorer, r2_score
 from weald.data.short_repr import short_repr
 from weald.data.table import up_to_one
 from weald.data.types import Array, ColumnLike, FloatArray, IntArray
-from weald.errors import ParameterError, shown
+from weald.errors import DataError, ParameterError, shown
 
 Metric = Callable[..., float]
 BoolArray = npt.NDArray[np.bool_]
@@ -127,6 +128,46 @@ def mean_squared_error(truth: FloatArray, said: FloatArray, weight: FloatArray |
     error = np.average((truth - said) ** 2, weights=weight)
     with np.errstate(over="ignore"):  # with huge numbers it overflows
         return float(np.ldexp(error, 2 * exponent))
+
+
+def poisson_deviance(truth: FloatArray, said: FloatArray, weight: FloatArray | None) -> float:
+    """Compute the mean Poisson deviance, 2 (y ln(y / m) - y + m), where 0 ln 0 is 0.
+
+    A prediction of 0 has the deviance 0 where the target is 0, and an infinite one elsewhere: an outcome that was
+    predicted to be impossible.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weald.estimators.metrics import poisson_deviance
+    >>> poisson_deviance(np.array([0.0, 2.0]), np.array([0.0, 2.0]), None)
+    0.0
+    >>> poisson_deviance(np.array([0.0, 2.0]), np.array([1.0, 0.0]), None)
+    inf
+    """
+    if (truth < 0).any() or (said < 0).any():
+        raise DataError("The Poisson deviance is of targets and predictions of at least 0, and some are negative.")
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        logs = np.where(truth > 0, truth * np.log(np.where(truth > 0, truth, 1.0) / said), 0.0)
+        deviances = 2 * (logs - truth + said)
+    return float(np.average(deviances, weights=None if weight is None else up_to_one(weight)))
+
+
+def absolute_error(truth: FloatArray, said: FloatArray, weight: FloatArray | None) -> float:
+    """Compute the mean absolute error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weald.estimators.metrics import absolute_error
+    >>> absolute_error(np.array([0.0, 2.0]), np.array([1.0, 2.0]), None)
+    0.5
+    """
+    return float(np.average(np.abs(truth - said), weights=None if weight is None else up_to_one(weight)))
+
+
+# Errors of numbers that scores can be asked for by name, besides scikit-learn's scorers.
+ERRORS = {"poisson_deviance": poisson_deviance, "absolute_error": absolute_error}
 
 
 def score_numbers(truth: FloatArray, said: FloatArray, weight: FloatArray | None) -> tuple[float, float]:

@@ -20,7 +20,7 @@ from sklearn.exceptions import NotFittedError
 
 from weald.data.short_repr import short_repr
 from weald.data.table import Reading, up_to_one
-from weald.data.task import Task
+from weald.data.task import OF_COUNTS, OF_MEDIANS, Task
 from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.engines.interface import Codes, Engine
 from weald.engines.params import Growth
@@ -36,10 +36,13 @@ Model = TypeVar("Model")
 # Parameters that support only one target, and their required values with several.
 PLAIN: dict[str, Any] = {
     "calibrate": None,
+    "keep_errors": False,
     "keep_targets": False,
     "monotonic_cst": None,
     "resampling": "bagging",
 }
+
+SINGLE = (*OF_COUNTS, *OF_MEDIANS)  # criteria of a single target
 
 
 def one_target_only(n_targets: int) -> ParameterError:
@@ -63,6 +66,11 @@ def refuse(given: Mapping[str, Any]) -> None:
                 else f"{name}={given[name]!r} does not support several targets."
             )
             raise ParameterError(f"{why} Set {name}={needed!r}, or fit a model for each target.")
+    if given["criterion"] in SINGLE:
+        raise ParameterError(
+            f"criterion={given['criterion']!r} does not support several targets. Set criterion='squared_error', or fit "
+            "a model for each target."
+        )
     if given.get("n_estimators") == "auto":
         raise ParameterError("n_estimators='auto' does not support several targets. Give a number of trees.")
     if given.get("shrinkage") == "oob":

@@ -279,7 +279,9 @@ class OutOfBag:
         metric : callable, str or None, default=None
             A function of (y_true, y_pred), from `sklearn.metrics` for example; it also gets `sample_weight` if there
             are weights and it accepts them. Or a scorer of scikit-learn: a name, for example "roc_auc", or what
-            `sklearn.metrics.make_scorer` returns. None: accuracy, or R squared.
+            `sklearn.metrics.make_scorer` returns. For regression also "absolute_error" (the mean) and
+            "poisson_deviance" (the mean; 0 for predictions of 0 that are right, infinite for wrong ones). None:
+            accuracy, or R squared.
         of : {"predictions", "probabilities"}, default="predictions"
             Input of a metric function: labels or means, or class probabilities (with two classes, of the second).
 
@@ -296,6 +298,8 @@ class OutOfBag:
                 return 1.0 - self.error
             return metrics.score_numbers(truth, self._averages[self.mask], weight)[1]
         labels = truth if self.classes is None else self.classes[truth]
+        if self.classes is None and isinstance(metric, str) and metric in metrics.ERRORS:
+            return metrics.ERRORS[metric](truth, self._averages[self.mask], weights)
         if isinstance(metric, str) or metrics.is_scorer(metric):
             return metrics.call_scorer(metric, self.classes, self._averages[self.mask], labels, weights)
         if of not in ("predictions", "probabilities"):

@@ -41,7 +41,8 @@ class GrowthParams(TypedDict, total=False):
             None,
             'How splits are scored. Classifiers: "gini", "entropy" (also "log_loss") or "misclassification". The last '
             "is for study: it ignores splits that leave the majority class of both sides unchanged, so its trees are "
-            'often worse. Regressors: "squared_error".',
+            'often worse. Regressors: "squared_error"; "poisson" for counts and other targets of at least 0; '
+            '"absolute_error", with which leaves predict medians.',
         ),
     ]
     max_depth: Annotated[
@@ -262,7 +263,7 @@ class TreeClassifierParams(TreeParams, total=False):
 N_ESTIMATORS = Doc(
     'int or "auto"',
     100,
-    'Number of trees. More trees never hurt accuracy; they cost time. "auto": until the out-of-bag error has settled.',
+    'Number of trees. More trees never hurt accuracy; they cost time. "auto": until the out-of-bag error converges.',
 )
 
 
@@ -356,6 +357,16 @@ class ForestParams(BagParams, GrowthParams, ColumnParams, total=False):
             f'{SHRINKAGE} "oob": 0, 0.1, 1, 10, 25, 50, 100 or 500, whichever has the lowest out-of-bag error.',
         ),
     ]
+    keep_errors: Annotated[
+        bool,
+        Doc(
+            "bool",
+            False,
+            "Whether to keep the errors of out-of-bag predictions: `predict_interval` of regressors and `predict_set` "
+            "of classifiers need them. They take 16 bytes for each row; of regressors also 1 bit for each row and "
+            "tree, and with `keep_targets` about 1.5 bytes for each row and tree.",
+        ),
+    ]
 
 
 class ForestRegressorParams(ForestParams, TargetParams, total=False):
@@ -440,6 +451,18 @@ ATTRIBUTES = (
         "weald.forest.leaf_targets.LeafTargets",
         "The training targets of each leaf, if `keep_targets` is set or after `attach_targets`.",
         Task.REGRESSION,
+    ),
+    Attribute(
+        "kept_errors_",
+        "weald.estimators.calibration.kept_errors.RegressionErrors",
+        "The errors that intervals are computed from, if `keep_errors` is set or after `attach_errors`.",
+        Task.REGRESSION,
+    ),
+    Attribute(
+        "kept_errors_",
+        "weald.estimators.calibration.kept_errors.ClassificationErrors",
+        "The scores that prediction sets are computed from, if `keep_errors` is set or after `attach_errors`.",
+        Task.CLASSIFICATION,
     ),
     Attribute(
         "calibrator_",

@@ -118,11 +118,11 @@ def predict_calibrated(model: "TreeModel", rows: Rows, out: object = None, dtype
     return room
 
 
-def predict_collection(model: "TreeModel", method: str, X: TableLike, width: int = 0, **how: object) -> Array:
+def predict_collection(model: "TreeModel", name: str, X: TableLike, /, width: int = 0, **how: object) -> Array:
     """Predict a Dask collection, partition by partition."""
     from weald.dask.prediction import predict  # imported here so that Dask is loaded only if it is used
 
-    found: Array = predict(model, method, X, width, **how)
+    found: Array = predict(model, name, X, width, **how)
     return found
 
 
@@ -140,7 +140,7 @@ def mark_paths(model: "TreeModel", X: TableLike) -> sparse.csr_matrix:
 
 def mark_parents(forest: Forest, leaves: IntArray) -> sparse.csr_matrix:
     """Mark the leaf of each row in each tree (rows x trees), and all its ancestors."""
-    parents = _parents(forest)
+    parents = forest.parents()
     n_rows = len(leaves)
     at = (leaves + forest.tree_start[:-1]).ravel()
     row = np.repeat(np.arange(n_rows), forest.n_trees)
@@ -192,13 +192,3 @@ def _is_plain(model: "TreeModel", X: TableLike) -> bool:
         and not model.schema_.times
         and getattr(model, "missing", "learn") != "error"
     )
-
-
-def _parents(forest: Forest) -> IntArray:
-    """Number of each node's parent among all nodes; -1 for roots."""
-    parents = np.full(forest.n_nodes, -1, dtype=np.int64)
-    roots = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))
-    split = np.flatnonzero(forest.feature >= 0)
-    parents[split + 1] = split
-    parents[roots[split] + forest.right[split]] = split
-    return parents

@@ -17,7 +17,7 @@ from weald.data import arguments
 from weald.data.dask_collections import is_dask_collection
 from weald.data.table import TrainingArguments
 from weald.data.task import Task
-from weald.data.types import Array, ColumnLike, FloatArray, TableLike
+from weald.data.types import Array, BoolArray, ColumnLike, FloatArray, TableLike
 from weald.engines.draws import draw_classes
 from weald.estimators import metrics, multi_output
 from weald.estimators.base import TreeModel
@@ -162,6 +162,47 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         labels: Array = self.classes_[winners]
         return labels
 
+    def predict_set(self, X: TableLike, coverage: float = 0.9, *, method: str = "lac", repeat: int = 0) -> BoolArray:
+        """Predict a set of classes for each row, from the errors of out-of-bag predictions.
+
+        The model needs them: fit a forest with `keep_errors=True`, or call `attach_errors`. A set may be empty: then
+        no class is probable enough. A calibration changes nothing: the probabilities are those of the trees.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        coverage : float, default=0.9
+            How often the set is meant to contain the class.
+        method : {"lac", "aps"}, default="lac"
+            "lac": all classes above a threshold of the probability (Sadinle, Lei and Wasserman 2019), which gives the
+            smallest sets. "aps": the most probable classes until their probabilities reach a threshold (Romano, Sesia
+            and Candès 2020), which covers easy and hard rows more evenly. Whether it takes the last of these classes
+            is drawn.
+        repeat : int, default=0
+            Number of the draw of "aps". It is drawn from the seed of the model and the position of the row in X, so
+            the same `repeat` gives the same sets.
+
+        Returns
+        -------
+        array of bool, shape (n_rows, n_classes)
+            Columns in the order of `classes_`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from weald import RandomForestClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = RandomForestClassifier(100, keep_errors=True, random_state=0).fit(X, y)
+        >>> model.predict_set(X[[0, 70]], 0.99)
+        array([[ True, False, False],
+               [False,  True,  True]])
+        """
+        from weald.uncertainty import prediction_sets
+
+        if is_dask_collection(X):
+            return predict_collection(self, "predict_set", X, coverage=coverage, method=method, repeat=repeat)
+        return prediction_sets.predict_set(self, X, coverage, method, repeat)
+
     def calibrated(
         self,
         method: str | None,
@@ -197,9 +238,9 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         >>> X, y = load_breast_cancer(return_X_y=True)
         >>> forest = RandomForestClassifier(100, random_state=0).fit(X, y)
         >>> forest.predict_proba(X[68:69]).round(3)
-        array([[0.34, 0.66]])
+        array([[0.13, 0.87]])
         >>> forest.calibrated("sigmoid", X, y).predict_proba(X[68:69]).round(3)
-        array([[0.19, 0.81]])
+        array([[0.034, 0.966]])
         """
         return calibrated(self, method, TrainingArguments(X, y, sample_weight, groups, stratify), held_out=held_out)
 
@@ -390,6 +431,47 @@ class TreeRegressor(RegressorMixin, TreeModel):
         from weald.uncertainty import distribution
 
         return distribution.attach_targets(self, TrainingArguments(X, y, sample_weight, groups, stratify))
+
+    # -------------------------------------------------------------------------------------------------- intervals
+
+    def predict_interval(self, X: TableLike, coverage: float = 0.9, *, method: str | None = None) -> FloatArray:
+        """Predict an interval for the target of each row, from the errors of out-of-bag predictions.
+
+        The model needs them: fit a forest with `keep_errors=True`, or call `attach_errors`.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        coverage : float, default=0.9
+            How often the interval is meant to contain the target.
+        method : {"oob", "oob-scaled", "jackknife+ab", "cqr", "split", "split-scaled"}, optional
+            "oob": the prediction plus and minus a quantile of the out-of-bag errors. "oob-scaled": the same for errors
+            in units of `predict_std`. "jackknife+ab": the same with the predictions of the trees that have not seen a
+            training row (Kim, Xu and Barber 2020). "cqr": quantiles, shifted until they contain this fraction of
+            the out-of-bag rows (Romano, Patterson and Candès 2019). "oob-scaled" and "cqr" also need the targets:
+            `keep_targets=True`. After `attach_errors(..., held_out=True)`, "split", "split-scaled" and "cqr" do the
+            same with held-out rows. By default "oob", or "split".
+
+        Returns
+        -------
+        array of shape (n_rows, 2)
+            Lower and upper ends; infinite if there are too few rows for this coverage.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weald import RandomForestRegressor
+        >>> X = np.arange(1000.0)[:, None]
+        >>> y = X[:, 0] % 10
+        >>> model = RandomForestRegressor(min_samples_leaf=50, keep_errors=True, random_state=0).fit(X, y)
+        >>> model.predict_interval([[500.0]], 0.9).round(1)
+        array([[0.1, 9. ]])
+        """
+        from weald.uncertainty import intervals
+
+        if is_dask_collection(X):
+            return predict_collection(self, "predict_interval", X, width=2, coverage=coverage, method=method)
+        return intervals.predict_interval(self, X, coverage, method)
 
     # ------------------------------------------------------------------------------------------------------ score
 

@@ -263,7 +263,7 @@ class SingleTree(TreeModel):
             `missing`     the side to which missing values go: "left" or "right"; None in leaves
             `samples`     number of rows: draws with repetition, copies by whole weights
             `share`       fraction of the weight of all rows
-            `impurity`    by the criterion of the tree
+            `impurity`    by the criterion of the tree; with "poisson" the variance
             `gain`        impurity minus the weighted mean impurity of the children; 0 in leaves
             `decrease`    gain times share: how much the split decreases the impurity of the tree
             `value`       class probabilities (an array), or the mean
@@ -314,7 +314,7 @@ class SingleTree(TreeModel):
     ) -> list[str]:
         """Write the tree as if-then rules, one for each leaf. Exactly one holds for each row.
 
-        Missing values go to the heavier side of a split unless the rule says otherwise.
+        Missing values go to the child with the larger weight unless the rule says otherwise.
 
         Parameters
         ----------
@@ -348,7 +348,7 @@ class SingleTree(TreeModel):
     ) -> str:
         """Write the tree as text.
 
-        Missing values go to the heavier side of a split unless the text says otherwise.
+        Missing values go to the child with the larger weight unless the text says otherwise.
 
         Parameters
         ----------
@@ -462,7 +462,8 @@ class SingleTree(TreeModel):
     def total_impurity(self) -> float:
         """Return the mean impurity of the leaves, by weight.
 
-        It is the impurity of the root minus the decreases of all splits. With "misclassification" and "squared_error"
+        It is the impurity of the root minus the decreases of all splits; with "poisson" it is the variance, and the
+        decreases are of half the deviance. With "misclassification" and "squared_error"
         it is the training error.
 
         Examples
@@ -580,7 +581,7 @@ class SingleTree(TreeModel):
         twin = copy.copy(self)
         pruned = tuple(pruning.prune_forest(forest, float(alpha)) for forest in forests_of(self))
         twin.__dict__.update({"forests_": pruned} if is_multi_output(self) else {"forest_": pruned[0]})
-        for name in ("tree_", "leaf_targets_"):  # of the larger tree
+        for name in ("tree_", "leaf_targets_", "kept_errors_"):  # of the larger tree
             twin.__dict__.pop(name, None)
         twin.ccp_alpha = max(alpha, self.ccp_alpha)
         if not twin.ccp_alpha and pruned[0].n_nodes < forests_of(self)[0].n_nodes:

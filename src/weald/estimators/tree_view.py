@@ -149,7 +149,7 @@ class Tree:
 
     @cached_property
     def impurity(self) -> FloatArray:
-        """Impurity of each node by the criterion that the tree was grown with; with several targets, their mean."""
+        """Impurity of each node by the criterion ("poisson": the variance); with several targets, their mean."""
         if self.n_outputs > 1:
             each = [Tree(forest, self._criterion).impurity for forest in self._of_targets]
             mean: FloatArray = np.mean(each, axis=0)

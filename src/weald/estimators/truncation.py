@@ -67,7 +67,7 @@ def _put_forests(model: "TreeModel", forests: Sequence[Forest]) -> None:
         model.forests_ = tuple(forests)
     else:
         (model.forest_,) = forests
-    for name in ("tree_", "leaf_targets_"):
+    for name in ("tree_", "leaf_targets_", "kept_errors_"):
         model.__dict__.pop(name, None)
     if targets is not None and same:
         model.__dict__["leaf_targets_"] = replace(targets, forest=model.forest_)

@@ -52,15 +52,8 @@ def _is_left(forest: Forest, decides: BoolArray) -> BoolArray:
     """Mark the nodes that remain when branches with a single value become leaves."""
     is_left = np.zeros(forest.n_nodes, dtype=np.bool_)
     splits = np.flatnonzero(decides & (forest.feature >= 0))
-    is_left[forest.tree_start[:-1]] = is_left[splits + 1] = is_left[_right_of(forest)[splits]] = True
+    is_left[forest.tree_start[:-1]] = is_left[splits + 1] = is_left[forest.right_children()[splits]] = True
     return is_left
-
-
-def _right_of(forest: Forest) -> IntArray:
-    """Right child of each node, numbered across all trees; for a leaf its root."""
-    roots = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))
-    right: IntArray = roots + forest.right
-    return right
 
 
 def _number_branches(forest: Forest) -> list[int]:
@@ -70,7 +63,7 @@ def _number_branches(forest: Forest) -> list[int]:
     n_answers = max(answers) + 1
     found = numbers.tolist()
     known: dict[Hashable, int] = {}
-    features, flags, rights = forest.feature.tolist(), forest.flags.tolist(), _right_of(forest).tolist()
+    features, flags, rights = forest.feature.tolist(), forest.flags.tolist(), forest.right_children().tolist()
     thresholds = forest.threshold.tolist()
     for node in np.flatnonzero(forest.feature >= 0)[::-1].tolist():  # children come before their parents
         left, right = found[node + 1], found[rights[node]]
@@ -86,7 +79,7 @@ def _number_branches(forest: Forest) -> list[int]:
 
 def _merge_equal_siblings(forest: Forest, numbers: list[int]) -> Forest:
     """Remove splits whose sides are equal branches; the remaining branch gets the counts of both."""
-    rights, is_split = _right_of(forest).tolist(), (forest.feature >= 0).tolist()
+    rights, is_split = forest.right_children().tolist(), (forest.feature >= 0).tolist()
     is_idle = [is_split[node] and numbers[node + 1] == numbers[rights[node]] for node in range(forest.n_nodes)]
     if not any(is_idle):
         return forest
@@ -125,7 +118,7 @@ def _owned(forest: Forest, owner: IntArray, is_idle: BoolArray) -> Forest:
     fields |= {"tree_start": first, "weight": weight, "decrease": total(forest.decrease)}
     fields["size"] = total(forest.size).astype(np.uint32)
     splits = np.flatnonzero(alive & (forest.feature >= 0))
-    right = _right_of(forest)[splits]
+    right = forest.right_children()[splits]
     while is_idle[right].any():
         right = np.where(is_idle[right], right + 1, right)
     fields["right"] = np.zeros(len(weight), dtype=np.int32)

@@ -10,7 +10,7 @@ and only the right child needs a link. Importances, out-of-bag estimates, report
 import dataclasses
 import hashlib
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -343,20 +343,33 @@ class Forest:
         inside = np.arange(self.n_nodes) - np.repeat(self.tree_start[:-1], np.diff(self.tree_start))
         return np.where(self.feature >= 0, inside + 1, 0).astype(np.int32)
 
-    def depth(self) -> IntArray:
-        """Depth of each node; roots are at 0."""
-        depth = np.zeros(self.n_nodes, dtype=np.int32)
-        roots = np.repeat(self.tree_start[:-1], np.diff(self.tree_start))
-        level = np.flatnonzero(self.feature >= 0)
-        level = level[level == roots[level]]
-        at = 0
-        while len(level):
-            at += 1
-            children = np.concatenate([level + 1, roots[level] + self.right[level]])
+    def right_children(self) -> IntArray:
+        """Right child of each split, numbered across all trees; for a leaf its root."""
+        right: IntArray = np.repeat(self.tree_start[:-1], np.diff(self.tree_start)) + self.right
+        return right
+
+    def parents(self) -> IntArray:
+        """Parent of each node, numbered across all trees; -1 for roots."""
+        parents = np.full(self.n_nodes, -1, dtype=np.int64)
+        splits = np.flatnonzero(self.feature >= 0)
+        parents[splits + 1] = parents[self.right_children()[splits]] = splits
+        return parents
+
+    def levels(self) -> Iterator[IntArray]:
+        """Yield the splits of each level of all trees, from the roots down."""
+        right, level = self.right_children(), self.tree_start[:-1]
+        while len(level := level[self.feature[level] >= 0]):
+            yield level
+            children = np.concatenate([level + 1, right[level]])
             if np.any(children <= np.tile(level, 2)):  # possible only for arrays mapped from a file
                 raise DataError("The arrays are not a forest: a node is its own descendant. Save the model again.")
-            depth[children] = at
-            level = children[self.feature[children] >= 0]
+            level = children
+
+    def depth(self) -> IntArray:
+        """Depth of each node; roots are at 0."""
+        depth, right = np.zeros(self.n_nodes, dtype=np.int32), self.right_children()
+        for below, level in enumerate(self.levels(), start=1):
+            depth[level + 1] = depth[right[level]] = below
         return depth
 
     def class_weights(self) -> FloatArray:
@@ -464,12 +477,7 @@ def _sum_subtrees(forest: Forest, at_leaf: FloatArray) -> FloatArray:
 
     The sums of one tree are whole numbers up to about 2^53, so they are exact; sums over several trees would not be.
     """
-    sums = at_leaf.copy()
-    roots = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))
-    split = np.flatnonzero(forest.feature >= 0)
-    depth = forest.depth()[split]
-    split = split[np.argsort(depth, kind="stable")]
-    levels = np.split(split, np.cumsum(np.bincount(depth))[:-1]) if len(split) else []
-    for nodes in reversed(levels):
-        sums[nodes] = sums[nodes + 1] + sums[roots[nodes] + forest.right[nodes]]
+    sums, right = at_leaf.copy(), forest.right_children()
+    for level in reversed(list(forest.levels())):
+        sums[level] = sums[level + 1] + sums[right[level]]
     return sums

@@ -63,17 +63,13 @@ def leaf_shares(forest: Forest) -> FloatArray:
 
     Without weights below a split, its sides have halves.
     """
-    roots = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))
-    shares = np.ones(forest.n_nodes)
-    split = np.flatnonzero(forest.feature >= 0)
-    depth = forest.depth()[split]
-    split = split[np.argsort(depth, kind="stable")]
-    for nodes in np.split(split, np.cumsum(np.bincount(depth))[:-1]) if len(split) else []:
-        left, right = nodes + 1, roots[nodes] + forest.right[nodes]
+    shares, right_children = np.ones(forest.n_nodes), forest.right_children()
+    for nodes in forest.levels():
+        left, right = nodes + 1, right_children[nodes]
         total = forest.weight[left] + forest.weight[right]
         with np.errstate(invalid="ignore"):
             to_left = np.where(total > 0, forest.weight[left] / total, 0.5)
             to_right = np.where(total > 0, forest.weight[right] / total, 0.5)
         shares[left], shares[right] = shares[nodes] * to_left, shares[nodes] * to_right
-    shares[split] = 0.0
+    shares[forest.feature >= 0] = 0.0
     return shares

@@ -20,7 +20,7 @@ class TreePaths:
     def __init__(self, tree: Forest, most_leaves: int) -> None:
         self.tree = tree
         self.is_split = tree.feature >= 0
-        self.parent = _parents(tree)
+        self.parent = np.maximum(tree.parents(), 0)
         self.depth = tree.depth()
         self.lowest = self._lowest_decreases()
         self.most_leaves = most_leaves  # maximum over the settings to come
@@ -75,14 +75,10 @@ class TreePaths:
         return scale_decreases(self.tree, strengths)
 
     def ends(self, kept: BoolArray) -> IntArray:
-        """For each node, the node in which its rows end: the nodes below a leaf directly follow it."""
+        """For each node, the node in which its rows end: the nodes below a leaf directly follow it.
+
+        Behind the nodes there is one more entry, which ends in itself.
+        """
         alive = kept[self.parent]
         alive[0] = True
-        return np.maximum.accumulate(np.where(alive, np.arange(len(alive)), 0))
-
-
-def _parents(tree: Forest) -> IntArray:
-    parent = np.zeros(tree.n_nodes, dtype=np.int64)
-    splits = np.flatnonzero(tree.feature >= 0)
-    parent[splits + 1] = parent[tree.right[splits]] = splits
-    return parent
+        return np.append(np.maximum.accumulate(np.where(alive, np.arange(len(alive)), 0)), len(alive))

@@ -4,6 +4,7 @@ The cost of a subtree is its impurity plus alpha for each leaf. T_alpha is the s
 shrinks as alpha grows, from the whole tree to its root.
 
     link_strengths    the alpha at which each split is pruned
+    stronger_splits   the splits of T_alpha for one alpha
     list_subtrees     every T_alpha: its alpha, leaves, impurity and error
     prune_forest      T_alpha of every tree
     collapse          the forest without some splits
@@ -32,6 +33,8 @@ Heap = list[tuple[int, int]]
 # the smallest would lose bits.
 SUM_BITS = 128
 DOUBLE_BITS = 53
+ROUNDING = 2.0**-50  # of a sum in doubles, relative, for each level of the tree
+TINY = 2.0**-1000  # more than all that subnormal numbers lose
 # Two different means of fewer than 2^32 integers differ by more than 2^-64.
 MEAN_BITS = 64
 # Class weights are summed in a table of nodes x classes if it is at most this many times as large as the entries.
@@ -59,6 +62,17 @@ def scale_decreases(forest: Forest, decreases: FloatArray) -> FloatArray:
     """Convert decreases to the user's units: in regression they are stored in integer units of the target."""
     with np.errstate(over="ignore"):  # with huge targets they overflow
         return np.ldexp(decreases, -2 * forest.target_exponent)
+
+
+def _strengths_of_branch(forest: Forest, node: int, right: IntArray) -> FloatArray:
+    """Return the strengths of the nodes of a branch as if it were a tree, in the user's units."""
+    last = node
+    while forest.feature[last] >= 0:
+        last = int(right[last])
+    branch = slice(node, last + 1)
+    return scale_decreases(
+        forest, strengths_of_tree(forest.feature[branch], right[branch] - node, forest.decrease[branch])
+    )
 
 
 def strengths_of_tree(feature: IntArray, right: IntArray, decrease: FloatArray) -> FloatArray:
@@ -136,7 +150,37 @@ def list_subtrees(forest: Forest, costs: dict[str, FloatArray]) -> dict[str, Arr
 
 def prune_forest(forest: Forest, alpha: float) -> Forest:
     """T_alpha of every tree."""
-    return collapse(forest, link_strengths(forest) > alpha)
+    return collapse(forest, stronger_splits(forest, alpha))
+
+
+def stronger_splits(forest: Forest, alpha: float) -> Mask:
+    """Return `link_strengths(forest) > alpha`, without the strengths: for one alpha that takes a tenth of the time.
+
+    A branch stays if it lowers the impurity by more than alpha for each of its splits. So from the leaves up, the gain
+    of a split is its decrease, minus alpha, plus the gains of its children that are positive. Doubles tell the sign
+    of a gain unless it is so small that rounding may have changed it; then strengths are computed for that branch.
+    """
+    decrease, right = scale_decreases(forest, forest.decrease), forest.right_children()
+    levels = list(forest.levels())
+    gain, size, doubt = (np.zeros(forest.n_nodes) for _ in range(3))
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is in doubt
+        for level in reversed(levels):
+            children = level + 1, right[level]
+            gain[level] = decrease[level] - alpha + sum(np.maximum(gain[child], 0.0) for child in children)
+            size[level] = decrease[level] + alpha + sum(size[child] for child in children)
+            is_branch = sum(size[child] for child in children) > 0  # the sign of a single difference is exact
+            doubt[level] = np.where(is_branch, size[level] * (len(levels) * ROUNDING) + TINY, 0.0)
+    kept = np.zeros(forest.n_nodes, dtype=np.bool_)
+    level = forest.tree_start[:-1]
+    while len(level := level[forest.feature[level] >= 0]):
+        is_clear = np.abs(gain[level]) > doubt[level]
+        for node in level[~is_clear & (doubt[level] > 0)].tolist():
+            strengths = _strengths_of_branch(forest, node, right)
+            kept[node : node + len(strengths)] = strengths > alpha
+        level = level[is_clear & (gain[level] > 0)]
+        kept[level] = True
+        level = np.concatenate([level + 1, right[level]])
+    return kept
 
 
 def collapse(forest: Forest, kept: Mask) -> Forest:
@@ -144,18 +188,19 @@ def collapse(forest: Forest, kept: Mask) -> Forest:
 
     The nodes below a removed split are consecutive in pre-order, directly behind the leaf that replaces it.
     """
-    roots = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))
+    right = forest.right_children()
     cuts = np.flatnonzero(kept & (forest.feature >= 0))
     alive = np.zeros(forest.n_nodes, dtype=np.bool_)
     alive[forest.tree_start[:-1]] = True
     alive[cuts + 1] = True
-    alive[roots[cuts] + forest.right[cuts]] = True
+    alive[right[cuts]] = True
     number = np.cumsum(alive) - 1  # number of a kept node, or of the leaf that replaces it
     fields: dict[str, Array] = {name: np.zeros_like(getattr(forest, name)) for name in SPLIT_FIELDS}
     fields["feature"][:] = -1
     for name in SPLIT_FIELDS:
         fields[name][cuts] = getattr(forest, name)[cuts]
-    fields["right"][cuts] = number[roots[cuts] + forest.right[cuts]] - number[roots[cuts]]
+    roots = right[cuts] - forest.right[cuts]
+    fields["right"][cuts] = number[right[cuts]] - number[roots]
     fields = {name: values[alive] for name, values in fields.items()}
     fields |= {name: getattr(forest, name)[alive] for name in ("size", "weight")}
     fields |= keep_sets(forest, cuts)

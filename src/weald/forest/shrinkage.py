@@ -13,8 +13,6 @@ from the root down, in doubles. So small nodes, of whose means little is known, 
 else changes: splits, sizes and impurities are those of the training rows, and another lambda needs no fit.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from weald.data.task import Task
@@ -65,22 +63,13 @@ def find_classes(forest: Forest) -> IntArray:
 def _shrink(forest: Forest, unshrunk: FloatArray) -> FloatArray:
     """Shrink the values of all nodes, from the roots down."""
     weight = forest.in_user_weights(forest.weight)
-    shrunk = unshrunk.copy()
+    shrunk, right = unshrunk.copy(), forest.right_children()
     with np.errstate(over="ignore", invalid="ignore"):  # huge means: predictions are computed again on a smaller scale
         divisor = (1.0 + forest.shrinkage / np.where(weight > 0, weight, 1.0))[:, np.newaxis]
-        for above, below in _levels(forest):
-            shrunk[below] = shrunk[above] + (unshrunk[below] - unshrunk[above]) / divisor[above]
+        for above in forest.levels():
+            for below in (above + 1, right[above]):
+                shrunk[below] = shrunk[above] + (unshrunk[below] - unshrunk[above]) / divisor[above]
     return shrunk
-
-
-def _levels(forest: Forest) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield the nodes of each level below the roots, after their parents."""
-    roots = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))
-    level = forest.tree_start[:-1]
-    while len(level := level[forest.feature[level] >= 0]):
-        children = np.concatenate([level + 1, roots[level] + forest.right[level]])
-        yield np.tile(level, 2), children
-        level = children
 
 
 def _in_units(probabilities: FloatArray) -> FloatArray:

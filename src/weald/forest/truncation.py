@@ -54,7 +54,7 @@ def keep_splits(forest: Forest, limits: Limits) -> BoolArray:
     allowed = (forest.feature >= 0) & (forest.size >= limits.min_samples_split)
     if limits.min_impurity_decrease > 0:
         allowed &= ~(scale_decreases(forest, forest.decrease) < limits.min_impurity_decrease)
-    right = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start)) + forest.right
+    right = forest.right_children()
     kept = np.zeros(forest.n_nodes, dtype=np.bool_)
     level, depth = forest.tree_start[:-1], 0
     while len(level := level[allowed[level]]) and depth < limits.max_depth:

@@ -1,7 +1,7 @@
 """The result of `dependence`: how the predictions depend on one feature or two.
 
-Dependence    all curves that were asked for
-Curve         one of them
+DependenceCurves   all curves that were asked for
+DependenceCurve    one of them
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ NAMES_OF_KINDS = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Curve:
+class DependenceCurve:
     """How the prediction depends on one feature, or on two.
 
     Attributes
@@ -155,16 +155,16 @@ class Curve:
         return f"<{NAMES_OF_KINDS[self.kind].lower()} on {' and '.join(self.names)}: {points} points>"
 
 
-class Dependence(Sequence[Curve]):
+class DependenceCurves(Sequence[DependenceCurve]):
     """Curves of features: `found[0]` is the first, `found["age"]` that of a feature, `found["age", "sex"]` of two."""
 
-    def __init__(self, kind: str, curves: Sequence[Curve], n_rows: int) -> None:
+    def __init__(self, kind: str, curves: Sequence[DependenceCurve], n_rows: int) -> None:
         self.kind, self.curves, self.n_rows = kind, tuple(curves), n_rows
 
     def __len__(self) -> int:
         return len(self.curves)
 
-    def __iter__(self) -> Iterator[Curve]:
+    def __iter__(self) -> Iterator[DependenceCurve]:
         return iter(self.curves)
 
     def __getitem__(self, which: Any) -> Any:

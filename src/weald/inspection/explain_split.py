@@ -24,7 +24,6 @@ from weald.engines.reference import definition
 from weald.errors import ParameterError, shown
 from weald.estimators.training_data import TrainingData
 from weald.forest.describe.conditions import SIDES, Names, SplitCondition, format_number
-from weald.forest.describe.nodes import parents
 from weald.forest.describe.text import count_below
 from weald.forest.forest import Forest
 from weald.inspection.importance_result import Frame
@@ -177,7 +176,7 @@ NOWHERE = -1  # leaf of the rows outside the bag
 def _walk_to(tree: definition.Tree, forest: Forest, node: int, leaves: IntArray) -> definition.Node:
     """Create the node with the path and the bounds that it inherits from the nodes above."""
     ends = np.arange(forest.n_nodes) + count_below(forest)
-    above = parents(forest)
+    above = forest.parents()
     path = [node]
     while above[path[0]] >= 0:
         path.insert(0, int(above[path[0]]))
@@ -230,7 +229,7 @@ def _list_cuts(tree: definition.Tree, node: definition.Node, names: Names) -> li
         for place, split in enumerate(splits):
             key = (-split.worth, -split.tie_score, turn, -split.score, split.unevenness, place)
             words = _describe_cut(tree, split, names, has_missing=has_missing)
-            gain = max(0.0, split.score - undivided) / float(node.tally.weight)
+            gain = tree.decrease(split.score - undivided, node.tally.weight)
             cuts.append(Cut(key, split, words, definition.ldexp(gain, -tree.decrease_unit)))
         turn += 1
         if turn == growth.max_features:

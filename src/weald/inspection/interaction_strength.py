@@ -15,9 +15,10 @@ from weald.data.result_frame import as_frame
 from weald.data.types import ColumnLike, FloatArray, IntArray, Native, TableLike
 from weald.errors import ParameterError
 from weald.estimators.base import TreeModel
+from weald.inspection.dependence_request import Group, Request, WeightedRows, read_groups, read_table
 from weald.inspection.free_axes import Axis
 from weald.inspection.importance_result import names_of
-from weald.inspection.partial_dependence import Group, Request, Rows, partial_values, read_groups, read_table
+from weald.inspection.partial_dependence import partial_values
 
 N_FEATURES = 10  # by default, the most important ones
 N_ROWS = 1000
@@ -167,7 +168,7 @@ def _choose(model: TreeModel, features: Any, names: tuple[str, ...]) -> list[int
     return chosen
 
 
-def _some(table: Rows, most: int) -> Rows:
+def _some(table: WeightedRows, most: int) -> WeightedRows:
     """Take evenly spaced rows, as one block."""
     n_rows = table.n_rows
     at = np.linspace(0, n_rows - 1, min(most, n_rows)).astype(np.int64)

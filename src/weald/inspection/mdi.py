@@ -19,7 +19,6 @@ from weald.data.task import Task
 from weald.data.types import Array, FloatArray, IntArray
 from weald.errors import DataError
 from weald.estimators.training_data import TrainingData
-from weald.forest.describe.nodes import parents
 from weald.forest.forest import Forest
 from weald.forest.impurity_decrease import decreases_of_trees, mean_decrease
 from weald.inspection.importance_request import Groups, ImportanceRequest
@@ -72,7 +71,7 @@ def _null_decreases(question: ImportanceRequest) -> list[FloatArray]:
 
 
 def on_new_rows(question: ImportanceRequest) -> Found:
-    """Decrease in impurity of the splits on rows that are new to the tree."""
+    """Decrease in impurity of the splits on out-of-bag rows."""
     training, groups = question.training, question.groups
     target, weight = training.reading.table.target, training.weight * weigh_classes(training)
     n_groups = len(groups.names)
@@ -110,7 +109,7 @@ def add_decreases(sums: FloatArray, tree: Forest, leaves: IntArray, target: Arra
     The contribution of the step from a node with mean m to a child with mean c is (y - root's mean)(c - m), summed over
     classes.
     """
-    parent = parents(tree)
+    parent = tree.parents()
     above = np.maximum(parent, 0)
     means = class_probabilities(tree) if tree.task is Task.CLASSIFICATION else tree.value
     moves = means - means[above]

@@ -1,7 +1,6 @@
 """Dependence of predictions on features: partial dependence, individual conditional expectations, local effects.
 
     dependence      any fitted model, rows    ->    curves
-    Rows            rows block by block, with integer weights
     integrate       sums of an engine         ->    values at each place
 
 A forest's prediction is a step function of each numeric feature, so partial dependence is exact at every value, not
@@ -9,44 +8,33 @@ only on a grid. One pass over the rows gives the curves of all features: see `en
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from weald.data import arguments
-from weald.data.schema import Schema
-from weald.data.table import read_weight
 from weald.data.task import Task
-from weald.data.types import ColumnLike, FloatArray, IntArray, Label, Native, TableLike
-from weald.engines.choose import open_engine
+from weald.data.types import ColumnLike, FloatArray, IntArray, Native, TableLike
 from weald.engines.free_features import NO_BIN, DependenceSums, FreeFeatures, LocalBins
-from weald.engines.interface import Engine
-from weald.engines.table_source import TableSource
-from weald.engines.threads import count_threads
-from weald.errors import DataTypeError, ParameterError, shown
+from weald.errors import ParameterError
 from weald.estimators.base import TreeModel
-from weald.estimators.calibration.calibrator import require_uncalibrated
-from weald.estimators.features import RowBlocks, features_of
-from weald.estimators.multi_output import forests_of, is_multi_output, listed
-from weald.estimators.prediction import read_rows, voting_of
-from weald.forest.forest import Forest
-from weald.forest.votes import node_values
-from weald.inspection.dependence_result import Curve, Dependence, read_values
+from weald.estimators.chunked_prediction import RowProgress
+from weald.estimators.features import features_of
+from weald.estimators.prediction import voting_of
+from weald.inspection.dependence_request import Group, Request, read_groups, read_points_of, read_table
+from weald.inspection.dependence_result import DependenceCurve, DependenceCurves
 from weald.inspection.free_axes import Axis, Column, free_features, read_points, thresholds_of
 from weald.inspection.importance_result import names_of
 
 KINDS = ("partial", "individual", "ale")
 N_BINS = 50  # of local effects, and points of individual curves
 N_POINTS_OF_PAIRS = 100  # of each of two features, if there are more thresholds
-ROWS_AT_ONCE = 16384  # part of the definition: sums of blocks are added one after the other
 PLACES_AT_ONCE = 2**25  # values of steps that are computed in one pass
 MOST_VALUES = 2**28  # in a result: 2 GiB
 LARGE = 2.0**900  # sums of larger values could overflow
-
-Group = tuple[int, ...]  # one feature or two
 
 
 def dependence(
@@ -58,7 +46,8 @@ def dependence(
     points: Any = None,
     sample_weight: ColumnLike = None,
     names: Sequence[str] | None = None,
-) -> Dependence:
+    verbose: int = 0,
+) -> DependenceCurves:
     """Compute how the predictions of a model depend on features.
 
     Parameters
@@ -67,7 +56,8 @@ def dependence(
     X : array or data frame of shape (n_rows, n_features)
         The rows over which predictions are averaged, for example the training data.
     features : list of features or of pairs, optional
-        Names or numbers; a pair of features gives their joint dependence. By default all features, one by one.
+        Names or numbers; a pair of features gives their joint dependence. By default all features, one by one;
+        for "ale" all that have an order.
     kind : {"partial", "individual", "ale"}, default="partial"
         - "partial": partial dependence, the mean prediction if all rows had a value of the feature (Friedman 2001).
         - "individual": the same for each row, individual conditional expectation (Goldstein et al. 2015), on a grid.
@@ -82,11 +72,13 @@ def dependence(
         Weights of the rows.
     names : sequence of str, optional
         Names of the features; by default those of the training table.
+    verbose : int, default=0
+        1 shows progress on stderr.
 
     Returns
     -------
-    Dependence
-        A curve for each feature or pair: see `weald.inspection.dependence_result.Curve`.
+    DependenceCurves
+        A curve for each feature or pair: see `weald.inspection.dependence_result.DependenceCurve`.
 
     Examples
     --------
@@ -103,129 +95,16 @@ def dependence(
     """
     request = _read(model, X, features, kind, points, sample_weight, names)
     compute = {"partial": partial_curves, "individual": individual_curves, "ale": local_curves}[kind]
-    return Dependence(kind, compute(request), request.rows.n_rows)
-
-
-# ------------------------------------------------------------------------------------------------------- the request
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows of a table, in blocks, and their weights as integers."""
-
-    blocks: tuple[Native, ...]  # arrays, or sparse tables by row
-    weight: IntArray | None  # None: 1 each
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return sum(block.shape[0] for block in self.blocks)
-
-    @property
-    def total(self) -> float:
-        """Total weight."""
-        return float(self.n_rows if self.weight is None else sum(self.weight.tolist()))
-
-    def column(self, feature: int) -> FloatArray:
-        """Values of a feature."""
-        parts = [block[:, [feature]] for block in self.blocks]
-        dense = [part.toarray() if sparse.issparse(part) else part for part in parts]
-        return np.concatenate(dense)[:, 0].astype(np.float64)
-
-    def cut(self) -> Iterator[tuple[Native, IntArray | None, slice]]:
-        """Divide the rows into blocks that engines take, with their weights and positions."""
-        first = 0
-        for block in self.blocks:
-            for begin in range(0, block.shape[0], ROWS_AT_ONCE):
-                part = block[begin : begin + ROWS_AT_ONCE]
-                at = slice(first + begin, first + begin + part.shape[0])
-                yield part, None if self.weight is None else self.weight[at], at
-            first += block.shape[0]
-
-
-@dataclass(frozen=True)
-class Request:
-    """The curves to compute, and the model and rows to compute them from."""
-
-    model: TreeModel
-    rows: Rows
-    names: tuple[str, ...]
-    groups: tuple[Group, ...]
-    points: Any
-
-    @property
-    def forests(self) -> tuple[Forest, ...]:
-        """The forest of each target; they have the same splits."""
-        return forests_of(self.model)
-
-    @property
-    def schema(self) -> Schema:
-        """Names and categories of the columns that trees use."""
-        return features_of(self.model).tree_schema
-
-    @property
-    def engine(self) -> Engine:
-        """The engine of the model, in this process."""
-        return open_engine(self.model.engine).local
-
-    @property
-    def n_threads(self) -> int:
-        """Number of threads."""
-        return count_threads(self.model.n_jobs)
-
-    def column(self, feature: int) -> Column:
-        """Read a column of the data."""
-        return Column(feature, self.names[feature], self.rows.column(feature), self.schema)
-
-    def features(self) -> list[int]:
-        """List the features of all groups."""
-        return sorted({feature for group in self.groups for feature in group})
-
-    def values(self) -> FloatArray:
-        """Return the values of nodes, for all targets side by side (nodes x outputs)."""
-        return np.hstack([node_values(forest, voting_of(self.model)) for forest in self.forests])
-
-    def outputs(self) -> tuple[Label, ...] | None:
-        """Name the columns of the values."""
-        classes = getattr(self.model, "classes_", None)
-        if not is_multi_output(self.model):
-            return None if classes is None else tuple(classes.tolist())
-        if classes is None:
-            return tuple(range(len(self.forests)))
-        return tuple((o, label) for o, labels in enumerate(listed(classes)) for label in labels)
-
-
-def read_table(model: TreeModel, X: TableLike, sample_weight: ColumnLike, caller: str) -> Rows:
-    """Read the rows, with the schema of the fit, and the weights as integers."""
-    if not isinstance(model, TreeModel):
-        raise DataTypeError(f"{caller} got {shown(model)} as its model. Give a fitted tree or forest of weald.")
-    check_is_fitted(model)
-    require_uncalibrated(model, caller)
-    if isinstance(X, TableSource):
-        raise DataTypeError(
-            f"X is a {type(X).__name__}, which has codes instead of values. {caller} needs rows in memory: give an "
-            "array or a data frame, for example a sample of the rows."
-        )
-    rows = read_rows(model, X)
-    blocks = tuple(rows.row_blocks()) if isinstance(rows, RowBlocks) else (rows,)
-    return rows_of(blocks, sample_weight)
-
-
-def rows_of(blocks: Sequence[Native], sample_weight: ColumnLike) -> Rows:
-    """Give rows that have been read their weights."""
-    n_rows = sum(block.shape[0] for block in blocks)
-    by_row = tuple(block.tocsr() if sparse.issparse(block) else block for block in blocks)
-    return Rows(by_row, whole_weights(read_weight(sample_weight, n_rows=n_rows)))
-
-
-def whole_weights(weight: FloatArray | None) -> IntArray | None:
-    """Convert weights to integers: whole ones as they are, others in fixed point. Their sum fits 63 bits."""
-    if weight is None:
-        return None
-    if (weight == np.floor(weight)).all() and weight.sum() < 2**53:
-        return weight.astype(np.int64)
-    shift = 62 - int(np.frexp(weight.max())[1]) - len(weight).bit_length()
-    return np.rint(np.ldexp(weight, shift)).astype(np.int64)
+    n_rows = request.rows.n_rows
+    if not verbose:
+        return DependenceCurves(kind, compute(request), n_rows)
+    progress = RowProgress(n_rows)
+    try:
+        curves = compute(replace(request, watch=progress))
+        progress(1.0)
+    finally:
+        progress.stop()
+    return DependenceCurves(kind, curves, n_rows)
 
 
 def _read(
@@ -235,71 +114,29 @@ def _read(
     rows = read_table(model, X, sample_weight, "dependence")
     named = names_of(model, names)
     groups = read_groups(features, named)
+    if features is None and kind == "ale":
+        unordered = features_of(model).tree_schema.categorical
+        groups = tuple(group for group in groups if group[0] not in unordered) or groups
     request = Request(model, rows, named, groups, read_points(points) if not isinstance(points, Mapping) else None)
     if isinstance(points, Mapping):
-        request = Request(model, rows, named, groups, _read_values(request, points))
+        request = replace(request, points=read_points_of(request, points))
     if kind != "partial" and any(len(group) > 1 for group in groups):
         raise ParameterError(f'kind="{kind}" computes one feature at a time, but features has a pair. Use "partial".')
     return request
 
 
-def read_groups(features: Any, names: tuple[str, ...]) -> tuple[Group, ...]:
-    """Read features and pairs of features, by name or number."""
-    if features is None:
-        return tuple((feature,) for feature in range(len(names)))
-    if not arguments.is_list(features):
-        features = [features]
-    asked = list(features)
-    if not asked:
-        raise ParameterError("features is empty. Give names or numbers of features, or None for all.")
-    return tuple(_read_group(one, names) for one in asked)
-
-
-def _read_group(given: Any, names: tuple[str, ...]) -> Group:
-    members = list(given) if arguments.is_list(given) else [given]
-    if not 1 <= len(members) <= 2:
-        raise ParameterError(f"features has {shown(given)}, which is not one feature or two. Give a feature or a pair.")
-    group = tuple(_feature_number(member, names) for member in members)
-    if len(set(group)) < len(group):
-        raise ParameterError(f"features has the pair {shown(given)}, which is one feature twice. Give two features.")
-    return group
-
-
-def _feature_number(given: Any, names: tuple[str, ...]) -> int:
-    if isinstance(given, str) and given in names:
-        return names.index(given)
-    if arguments.is_whole(given) and 0 <= given < len(names):
-        return int(given)
-    listed_names = ", ".join(map(repr, names[:30])) + (" ..." if len(names) > 30 else "")
-    raise ParameterError(
-        f"features has {shown(given)}, which is not a feature. Give a number from 0 to {len(names) - 1}, or one of the "
-        f"names {listed_names}."
-    )
-
-
-def _read_values(request: Request, points: Mapping[Any, Any]) -> dict[int, FloatArray]:
-    """Read points given by feature."""
-    found = {}
-    for given, values in points.items():
-        feature = _feature_number(given, request.names)
-        numbers = read_values(request.schema, feature, values)
-        if not len(numbers[~np.isnan(numbers)]):
-            raise ParameterError(f"points has no values for {request.names[feature]}. Give at least one.")
-        found[feature] = numbers
-    return found
-
-
 # --------------------------------------------------------------------------------------------------- partial dependence
 
 
-def partial_curves(request: Request) -> list[Curve]:
+def partial_curves(request: Request) -> list[DependenceCurve]:
     """Average over all rows."""
     singles = _axes(request, [group for group in request.groups if len(group) == 1])
     pairs = _axes(request, [group for group in request.groups if len(group) == 2], most=N_POINTS_OF_PAIRS)
     found: dict[int, FloatArray] = {}
     for axes, length in ((singles, 1), (pairs, 2)):
         wanted = [i for i, group in enumerate(request.groups) if len(group) == length]
-        found |= dict(zip(wanted, partial_values(request, [request.groups[i] for i in wanted], axes), strict=True))
+        part = request.part(len(found) / len(request.groups), (len(found) + len(wanted)) / len(request.groups))
+        found |= dict(zip(wanted, partial_values(part, [request.groups[i] for i in wanted], axes), strict=True))
     curves = []
     for i, group in enumerate(request.groups):
         axes = singles if len(group) == 1 else pairs
@@ -337,7 +174,8 @@ def partial_values(request: Request, groups: Sequence[Group], axes: Mapping[int,
     for some in _passes(groups, axes, values.shape[1]):
         used = sorted({feature for group in some for feature in group})
         free = free_features(request.forests[0], [axes[f] for f in used], some)
-        sums = _sum_up(request, values * scale, free)
+        part = request.part(len(found) / len(groups), (len(found) + len(some)) / len(groups))
+        sums = _sum_up(part, values * scale, free)
         found += [one / scale for one in integrate(sums, free, request.rows.total)]
     if request.model.task is Task.CLASSIFICATION:
         found = [one.clip(0, 1) for one in found]  # sums of differences may be a rounding error away
@@ -345,14 +183,16 @@ def partial_values(request: Request, groups: Sequence[Group], axes: Mapping[int,
 
 
 def _require_room(groups: Sequence[Group], axes: Mapping[int, Axis], width: int) -> None:
-    """Refuse a result that is too large."""
-    for group in groups:
-        shape = [len(axes[feature].points) for feature in group]
-        if int(np.prod(shape)) * width > MOST_VALUES:
-            raise ParameterError(
-                f"The dependence on {' and '.join(axes[f].name for f in group)} would have "
-                f"{' x '.join(map(str, shape))} points, which need more than 2 GiB. Give fewer, for example points=100."
-            )
+    """Refuse results that are too large together."""
+    shapes = [[len(axes[feature].points) for feature in group] for group in groups]
+    sizes = [int(np.prod(shape)) for shape in shapes]
+    if sum(sizes) * width > MOST_VALUES:
+        largest = int(np.argmax(sizes))
+        raise ParameterError(
+            f"The dependence on {' and '.join(axes[f].name for f in groups[largest])} would have "
+            f"{' x '.join(map(str, shapes[largest]))} points, and all results more than 2 GiB. Give fewer points, for "
+            "example points=100, or fewer features."
+        )
 
 
 def _passes(groups: Sequence[Group], axes: Mapping[int, Axis], width: int) -> Iterator[list[Group]]:
@@ -372,10 +212,12 @@ def _passes(groups: Sequence[Group], axes: Mapping[int, Axis], width: int) -> It
 def _sum_up(request: Request, values: FloatArray, free: FreeFeatures, bins: LocalBins | None = None) -> DependenceSums:
     """Let the engine add up the values of leaves, block by block."""
     total: DependenceSums | None = None
+    n_rows = request.rows.n_rows
     for block, weight, at in request.rows.cut():
         of_rows = None if bins is None else LocalBins(np.ascontiguousarray(bins.of_row[:, at]), bins.of_step)
+        part = request.part(at.start / n_rows, at.stop / n_rows)
         sums = request.engine.sum_dependence(
-            request.forests[0], values, block, weight, free, of_rows, request.n_threads, None
+            request.forests[0], values, block, weight, free, of_rows, request.n_threads, part.watch
         )
         total = sums if total is None else total.add(sums)
     assert total is not None  # noqa: S101  (for the type checker: a table has rows)
@@ -403,35 +245,45 @@ def integrate(sums: DependenceSums, free: FreeFeatures, total: float) -> list[Fl
 
 def _curve(
     request: Request, kind: str, axes: tuple[Axis, ...], values: FloatArray, individual: FloatArray | None = None
-) -> Curve:
-    return Curve(kind, axes, values, request.outputs(), individual, request.schema)
+) -> DependenceCurve:
+    return DependenceCurve(kind, axes, values, request.outputs(), individual, request.schema)
 
 
 # ------------------------------------------------------------------------------------------------------ individual
 
 
-def individual_curves(request: Request) -> list[Curve]:
+def individual_curves(request: Request) -> list[DependenceCurve]:
     """Predict each row with each value."""
-    return [_individual_curve(request, group[0]) for group in request.groups]
+    axes = [_individual_axis(request, feature) for (feature,) in request.groups]
+    width, n_rows = request.values().shape[1], request.rows.n_rows
+    n_points = sum(len(axis.points) + 1 for axis in axes)  # and missing
+    if n_points * n_rows * width > MOST_VALUES:
+        raise ParameterError(
+            f"The individual curves of {n_rows:,} rows at {n_points:,} points would need more than 2 GiB. Give fewer "
+            "rows, points or features."
+        )
+    ends = np.cumsum([0, *(len(axis.points) + 1 for axis in axes)]) / n_points
+    parts = [request.part(begin, end) for begin, end in pairwise(ends.tolist())]
+    return [_individual_curve(part, axis) for part, axis in zip(parts, axes, strict=True)]
 
 
-def _individual_curve(request: Request, feature: int) -> Curve:
-    """Predict all rows with each value of a feature."""
+def _individual_axis(request: Request, feature: int) -> Axis:
     points, column = request.points, request.column(feature)
     if isinstance(points, dict) and feature in points:
-        axis = column.given(points[feature])
-    elif points == "thresholds":
-        axis = column.thresholds(thresholds_of(request.forests[0])[feature])
-    else:
-        axis = column.quantiles(points if isinstance(points, int) else N_BINS)
-    width, n_rows = request.values().shape[1], request.rows.n_rows
-    n_places = len(axis.points) + 1  # and missing
-    if n_places * n_rows * width > MOST_VALUES:
-        raise ParameterError(
-            f"The individual curves of {axis.name} would be {n_rows:,} rows x {n_places - 1} points, which need more "
-            "than 2 GiB. Give fewer rows, or fewer points."
-        )
-    found = np.stack([_predict_with(request, feature, value) for value in [*axis.points, np.nan]], axis=1)
+        return column.given(points[feature])
+    if points == "thresholds":
+        return column.thresholds(thresholds_of(request.forests[0])[feature])
+    return column.quantiles(points if isinstance(points, int) else N_BINS)
+
+
+def _individual_curve(request: Request, axis: Axis) -> DependenceCurve:
+    """Predict all rows with each value of a feature."""
+    places = [*axis.points, np.nan]
+    found = np.empty((request.rows.n_rows, len(places), request.values().shape[1]))
+    for i, value in enumerate(places):
+        found[:, i] = _predict_with(request, axis.feature, value)
+        if request.watch is not None:
+            request.watch((i + 1) / len(places))
     average = np.average(found, axis=0, weights=request.rows.weight)
     values = np.concatenate([average[:-1], average[-2:]])  # with the place that is not used
     individual = found[:, :-1] if request.outputs() is not None else found[:, :-1, 0]
@@ -458,7 +310,7 @@ def _dense(block: Native) -> FloatArray:
 # ---------------------------------------------------------------------------------------------------- local effects
 
 
-def local_curves(request: Request) -> list[Curve]:
+def local_curves(request: Request) -> list[DependenceCurve]:
     """Accumulate the mean change at each threshold over the rows in the bin around it."""
     schema = request.schema
     for (feature,) in request.groups:

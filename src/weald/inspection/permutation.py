@@ -27,14 +27,14 @@ WHOLE_FOREST = 2**32 - 1  # used as tree number if all trees use the same permut
 class Increases:
     """Increases of the loss."""
 
-    by_tree: FloatArray  # trees x groups: means over the rows that are new to the tree; NaN: there are none
+    by_tree: FloatArray  # trees x groups: means over its out-of-bag rows; NaN: it has none
     by_row: FloatArray  # rows x groups: means over the trees to which the row is new; NaN: there are none
     squares: FloatArray  # rows x groups: sums of squares over those trees; empty: not requested
     n_trees: IntArray  # by row: number of those trees
 
 
 def permute(question: ImportanceRequest, cells: Cells | None = None, *, squares: bool = False) -> Increases:
-    """Permute each group among the rows that are new to a tree, tree by tree."""
+    """Permute each group among the out-of-bag rows of each tree."""
     training, groups = question.training, question.groups
     table, forest = training.reading.table, training.forest
     shape = (training.n_rows, len(groups.names))

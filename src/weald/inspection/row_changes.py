@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weald.data.table import Matrix
-from weald.data.task import Task
+from weald.data.task import OF_MEDIANS, Task
 from weald.data.types import BoolArray, FloatArray, IntArray, Label
 from weald.estimators.prediction import sum_votes
 from weald.forest.describe.conditions import Names, format_number, format_value
+from weald.inspection.dependence_request import Request, WeightedRows
 from weald.inspection.free_axes import Axis, Column, thresholds_of
-from weald.inspection.partial_dependence import Request, Rows, partial_values
+from weald.inspection.partial_dependence import partial_values
 
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
@@ -49,11 +50,13 @@ class Aim:
 
     @classmethod
     def of(cls, model: "TreeModel", predicted: FloatArray, move: float | None) -> "Aim":
-        """Choose a move if none is given: half a standard deviation of the training targets."""
+        """Choose a move if none is given: half a standard (or mean absolute) deviation of the training targets."""
         if model.task is Task.CLASSIFICATION:
             return cls(predicted, None)
-        variance = float(model.forest_.impurity[model.forest_.tree_start[:-1]].mean())
-        return cls(predicted, HALF * float(np.sqrt(variance)) if move is None else float(move))
+        spread = float(model.forest_.impurity[model.forest_.tree_start[:-1]].mean())
+        if model.growth_.criterion not in OF_MEDIANS:
+            spread = float(np.sqrt(spread))
+        return cls(predicted, HALF * spread if move is None else float(move))
 
     def may_be_met(self, values: FloatArray) -> BoolArray:
         """Mark the predictions (places x outputs) that reach the goal, or miss it by a rounding error."""
@@ -74,14 +77,16 @@ class Aim:
 
     def words(self) -> str:
         """Describe the aim."""
-        move = self.move
-        return "change the prediction" if move is None else f"move the prediction by {format_number(move)} or more"
+        if self.move is None:
+            return "change the prediction"
+        distance = f"{self.move:,.0f}" if self.move >= 1000 else format_number(self.move)
+        return f"move the prediction by {distance} or more"
 
 
 def list_changes(
     model: "TreeModel",
     row: Matrix,
-    table: Rows | None,
+    table: WeightedRows | None,
     predicted: FloatArray,
     names: Names,
     move: float | None,
@@ -91,7 +96,7 @@ def list_changes(
     aim = Aim.of(model, predicted, move)
     features = np.unique(model.forest_.feature[model.forest_.feature >= 0]).tolist()
     groups = tuple((feature,) for feature in features)
-    request = Request(model, Rows((row,), None), tuple(names.features), groups, None)
+    request = Request(model, WeightedRows((row,), None), tuple(names.features), groups, None)
     thresholds = thresholds_of(model.forest_)
     axes = {f: request.column(f).thresholds(thresholds[f]) for f in features}
     found = []

@@ -7,6 +7,7 @@ Contribution          the SHAP value of a feature, with the row's value and how 
 Neighbor              a training row that determines the prediction
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,9 +23,9 @@ from weald.engines.choose import open_engine
 from weald.errors import ParameterError, shown
 from weald.estimators.prediction import read_row, sum_votes
 from weald.forest.describe.conditions import Names, format_number, format_value
+from weald.inspection.dependence_request import WeightedRows, read_table
 from weald.inspection.free_axes import Column
 from weald.inspection.neighbors import Neighbors, find_neighbors
-from weald.inspection.partial_dependence import Rows, read_table
 from weald.inspection.row_changes import Change, list_changes
 from weald.inspection.shap_values import RowsToExplain, explain_rows, refuse_kernels
 
@@ -146,18 +147,21 @@ class ForestRowExplanation:
         return self._write(change.result) if self.output is None else f"{change.prediction} ({change.result:.2f})"
 
     def _say_neighbors(self) -> str:
-        rows = [[f"row {n.row}", f"weight {n.weight:.3f}", _write_target(n.target)] for n in self.neighbors]
+        rows = [
+            [f"row {n.row}", f"weight {n.weight:.3f}", str(n.target) if self.probabilities else self._write(n.target)]
+            for n in self.neighbors
+        ]
         return "Training rows that determine the prediction:\n" + align(rows) if rows else ""
 
     def _write(self, number: float) -> str:
-        return format_number(number) if self.output is None else f"{number:.3f}"
+        """Write a probability or a value of the target, with the same decimals in the whole text."""
+        if self.output is not None:
+            return f"{number:.3f}"
+        power = math.floor(math.log10(max(abs(self.value), abs(self.base)) or 1.0))
+        return f"{number:,.{max(0, 3 - power)}f}" if -5 < power < 15 else format_number(number)
 
     def _sign(self, number: float) -> str:
         return ("+" if number >= 0 else "") + self._write(number)
-
-
-def _write_target(target: Label) -> str:
-    return format_number(target) if isinstance(target, float) else str(target)
 
 
 def align(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
@@ -198,7 +202,7 @@ def explain_one_row(
 def explain_matrix_row(
     model: "TreeModel",
     row: Matrix,
-    table: Rows | None,
+    table: WeightedRows | None,
     neighbors: "tuple[Neighbor, ...]",
     *,
     label: Label = None,
@@ -250,7 +254,7 @@ def _output(model: "TreeModel", predicted: FloatArray, label: Label) -> int:
 
 
 def _contributions(
-    model: "TreeModel", row: Matrix, table: Rows | None, values: FloatArray, names: Names
+    model: "TreeModel", row: Matrix, table: WeightedRows | None, values: FloatArray, names: Names
 ) -> tuple[Contribution, ...]:
     """Describe features by the magnitude of their contributions."""
     cells = np.asarray(row.toarray() if hasattr(row, "toarray") else row, dtype=np.float64)[0]

@@ -5,14 +5,15 @@ explain_rows   rows that have been read    ->  Explanation
 shap_values    any X    ->  an array, as `model.shap_values`
 
 The game is path-dependent: a split on an unknown feature sends a row to both sides, in proportion to the weights of the
-children (`forest_.weight`: draws times sample weight times class weight). The engine computes exact Shapley values of
-this game (`engines/reference/shap.py`); here they are scaled, and put together for classes, targets and bags.
+children (`forest_.weight`: draws times sample weight times class weight). With background rows it is interventional: an
+unknown feature has their values. The engine computes exact Shapley values of these games (`engines/reference/shap.py`,
+`engines/reference/interventional.py`); here they are scaled, and put together for classes, targets and bags.
 """
 
 import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -56,6 +57,7 @@ class RowsToExplain:
 
     numbers: Matrix  # as the trees read them
     is_new: BoolArray | None = None  # trees x rows: the tree counts for the row; None: all do
+    background: Matrix | None = None  # rows of the interventional game; None: the game is path-dependent
 
     @property
     def n_rows(self) -> int:
@@ -69,6 +71,7 @@ def explain(
     y: ColumnLike = None,
     sample_weight: ColumnLike = None,
     *,
+    background: TableLike = None,
     interactions: bool = False,
     out_of_bag: bool = False,
     feature_names: Sequence[str] | None = None,
@@ -79,8 +82,9 @@ def explain(
     """Explain predictions by SHAP values: how much each feature moved them away from the base value.
 
     The values are exact Shapley values of the path-dependent game, for trees of any depth: features that are not known
-    are averaged over by the training rows in the nodes. They describe the model, not causes; among correlated
-    features, the model's use of them decides which gets the credit.
+    are averaged over by the training rows in the nodes. With `background`, they are those of the interventional game:
+    features that are not known have the values of the background rows. The values describe the model, not causes;
+    among correlated features, the model's use of them decides which gets the credit.
 
     Parameters
     ----------
@@ -91,6 +95,9 @@ def explain(
         The rows to explain. With `out_of_bag`, the training data.
     y, sample_weight, groups, stratify : optional
         With `out_of_bag`, as given to `fit`.
+    background : array or data frame of shape (n_background, n_features), optional
+        The rows to compare with: the base value is their mean prediction. Time is proportional to their number, so
+        give a sample, for example 100 rows.
     interactions : bool, default=False
         Whether to compute the SHAP interaction values as well: n_features times the memory.
     out_of_bag : bool, default=False
@@ -120,8 +127,13 @@ def explain(
     ((150, 4, 3), array([0.33, 0.34, 0.34]))
     """
     check_flags(interactions=interactions, out_of_bag=out_of_bag)
+    if interactions and background is not None:
+        raise ParameterError("interactions=True is for the path-dependent game. Leave background out, or interactions.")
     data = TrainingArguments(X, y, sample_weight, groups, stratify)
     rows = _read_out_of_bag(model, data) if out_of_bag else _read(model, data)
+    if background is not None:
+        _refuse_collection("background", background)
+        rows = replace(rows, background=read_matrix(model, background))
     return explain_rows(model, rows, feature_names, interactions=interactions, verbose=verbose)
 
 
@@ -211,9 +223,13 @@ def _refuse(model: "TreeModel", X: TableLike) -> None:
     check_is_fitted(model)
     require_uncalibrated(model, "Explaining predictions")
     refuse_kernels(model)
-    if is_dask_collection(X):
+    _refuse_collection("X", X)
+
+
+def _refuse_collection(name: str, table: TableLike) -> None:
+    if is_dask_collection(table):
         raise DataTypeError(
-            "X is a Dask collection. Explain a part of it that fits into memory: X.head(), for example."
+            f"{name} is a Dask collection. Give a part of it that fits into memory: {name}.head(), for example."
         )
 
 
@@ -246,13 +262,16 @@ def _attribute(
     model: "TreeModel", rows: RowsToExplain, watches: Iterator[Watch | None], *, interactions: bool
 ) -> Attribution:
     """Explain one target."""
-    answers = LeafAnswers.of(shrink_forest(model.forest_), voting_of(model))
+    n_background = 1 if rows.background is None else int(rows.background.shape[0])
+    answers = LeafAnswers.of(shrink_forest(model.forest_), voting_of(model), n_background)
     weight = answers.tree_weight
     total = np.full(rows.n_rows, weight.sum()) if rows.is_new is None else weight @ rows.is_new
     scale = np.where(total > 0, total, np.nan) / answers.unit
-    base = answers.means() * weight[:, np.newaxis]
+    means = answers.means() if rows.background is None else answers.means_of(_leaves(model, rows.background))
+    base = means * weight[:, np.newaxis]
     of_rows = np.tile(base.sum(axis=0), (rows.n_rows, 1)) if rows.is_new is None else rows.is_new.T @ base
     values = _sum_over_trees(model, answers, rows, watches, pairs=False)
+    values /= n_background
     pairs = _sum_over_trees(model, answers, rows, watches, pairs=True) if interactions else None
     for sums in (values, of_rows) if pairs is None else (values, of_rows, pairs):
         _divide(sums, scale)
@@ -277,11 +296,17 @@ def _sum_over_trees(
     engine, forest, n_threads = open_engine(model.engine).local, model.forest_, count_threads(model.n_jobs)
     sums = np.empty((rows.n_rows, *[forest.n_features] * (1 + pairs), forest.width))
     for k in outputs_to_compute(forest):
-        task = ShapTask(answers.amounts(k), rows.is_new, pairs)
+        task = ShapTask(answers.amounts(k), rows.is_new, pairs, rows.background)
         sums[..., k] = engine.shap(forest, rows.numbers, task, n_threads, next(watches))
     if forest.width == 2:
         np.subtract(0.0, sums[..., 1], out=sums[..., 0])
     return sums
+
+
+def _leaves(model: "TreeModel", rows: Matrix) -> IntArray:
+    """Find the leaves of rows (rows x trees), as node numbers in the forest."""
+    found = open_engine(model.engine).local.leaves(model.forest_, rows, count_threads(model.n_jobs), None)
+    return found + model.forest_.tree_start[:-1]
 
 
 def outputs_to_compute(forest: Forest) -> range:
@@ -299,17 +324,18 @@ class LeafAnswers:
     unit: float  # that the predictions of leaves are expressed in, so that sums stay finite
 
     @classmethod
-    def of(cls, forest: Forest, voting: str) -> "LeafAnswers":
-        """Read the leaves of a forest."""
+    def of(cls, forest: Forest, voting: str, n_background: int = 1) -> "LeafAnswers":
+        """Read the leaves of a forest; values are summed over this number of background rows."""
         forest.require_votes()
         if forest.task is Task.REGRESSION:
-            unit = 2.0 ** (forest.n_trees.bit_length() + 2) if np.abs(forest.value).max() > LARGE else 1.0
+            n_bits = (forest.n_trees * n_background).bit_length() + 2
+            unit = 2.0**n_bits if np.abs(forest.value).max() > LARGE else 1.0
             return cls(forest, (forest.value / unit)[:, np.newaxis], np.ones(forest.n_trees), unit)
         weight = forest.tree_weight if len(forest.tree_weight) else np.ones(forest.n_trees)
         return cls(forest, leaf_probabilities(forest, voting), weight * forest.has_vote(), 1.0)
 
     def amounts(self, output: int) -> FloatArray:
-        """Return what leaves add to one output: their predictions times the weights of their trees."""
+        """Return the contribution of each leaf to one output: its prediction times the weight of its tree."""
         return self._column(output) * np.repeat(self.tree_weight, np.diff(self.forest.tree_start))
 
     def means(self) -> FloatArray:
@@ -317,6 +343,10 @@ class LeafAnswers:
         shares, starts = leaf_shares(self.forest), self.forest.tree_start[:-1]
         columns = [np.add.reduceat(shares * self._column(k), starts) for k in range(self.forest.width)]
         return np.column_stack(columns)
+
+    def means_of(self, leaves: IntArray) -> FloatArray:
+        """Return the mean prediction of each tree over rows (trees x outputs), whose leaves are rows x trees."""
+        return np.column_stack([self._column(k)[leaves].mean(axis=0) for k in range(self.forest.width)])
 
     def _column(self, output: int) -> FloatArray:
         return to_dense(self.of_nodes[:, [output]])[:, 0]

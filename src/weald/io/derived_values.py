@@ -31,7 +31,7 @@ def weights(shape: Shape, of_leaves: FloatArray) -> FloatArray:
 
 
 def flags(shape: Shape, weight: FloatArray) -> IntArray:
-    """If no value was missing, missing values go to the heavier side; left on a tie."""
+    """If no value was missing, missing values go to the child with the larger weight; left on a tie."""
     left, right = halves(weight, shape)
     return np.where(left >= right, MISSING_LEFT, 0).astype(np.uint8)
 

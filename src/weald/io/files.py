@@ -30,13 +30,14 @@ from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.engines.params import Growth
 from weald.errors import FormatError, ParameterError
 from weald.estimators.calibration.calibrator import calibrator_of
+from weald.estimators.calibration.kept_errors import KeptErrors
 from weald.estimators.fit import check
 from weald.estimators.out_of_bag import Curve, OutOfBag
 from weald.estimators.tree_base import SingleTree
 from weald.forest.compaction import Thinning
 from weald.forest.forest import CATEGORICAL, CONTRACT_VERSION, Bags, Forest, Origin
 from weald.forest.leaf_targets import LeafTargets
-from weald.io import calibration, container, kernel_parts, leaf_targets, multi_output, plain_arrays, words
+from weald.io import calibration, container, kept_errors, kernel_parts, leaf_targets, multi_output, plain_arrays, words
 from weald.io import tree_hashes as hashing
 from weald.io.atomic import PathLike, write_file
 from weald.io.compression import unzip, zip_arrays
@@ -82,6 +83,7 @@ APART = (
     "schema_",
     "tree_",
     "leaf_targets_",
+    "kept_errors_",
     "calibrator_",
     "oob_",
     "oob_decision_function_",
@@ -145,6 +147,10 @@ def write(
     if parts is not None:
         notes[words.CALIBRATION] = parts[0]
     own = {} if parts is None else parts[1]
+    errors: KeptErrors | None = vars(model).get("kept_errors_")
+    if errors is not None and errors.forest is vars(model).get("forest_"):
+        notes[words.ERRORS], arrays = kept_errors.pack(errors, mappable=mappable)
+        own |= arrays
     pieces = _write(words.ESTIMATOR, notes, forests, writer, way, tree_hashes=tree_hashes, targets=targets, more=own)
     _check_notes(notes, forests, writer)
     return pieces
@@ -200,9 +206,8 @@ def _write(
     if targets is not None:
         arrays |= leaf_targets.pack(targets, mappable=way == words.MAPPABLE)
         needed.append(words.LEAF_TARGETS)
-    if words.CALIBRATION in notes:
-        arrays |= more or {}
-        needed.append(words.CALIBRATION)
+    arrays |= more or {}
+    needed += [word for word in (words.CALIBRATION, words.ERRORS) if word in notes]
     if tree_hashes:
         note, hashes = hashing.write(forests)
         notes[OPTIONAL] = {**notes.get(OPTIONAL, {}), hashing.NOTE: note}
@@ -342,7 +347,7 @@ def read(buffer: Buffer, *, mapped: bool = False, max_bytes: int | None = None) 
     """Read an estimator from the bytes of a file."""
     contents, notes = _open(buffer, words.ESTIMATOR, check_data=not mapped)
     known = {"estimator", "parameters", "learnt", "growth", "schema", "oob", *COMMON}
-    optional = {"others", OPTIONAL, words.CALIBRATION, words.SHRINKAGE}
+    optional = {"others", OPTIONAL, words.CALIBRATION, words.ERRORS, words.SHRINKAGE}
     require(notes.keys() - optional == known, "It has missing or unknown notes.")
     opened = _Opened(contents, notes, max_bytes)
     model = _read_model(notes, opened.reader, opened.heads)
@@ -350,6 +355,7 @@ def read(buffer: Buffer, *, mapped: bool = False, max_bytes: int | None = None) 
     _read_oob(model, opened.reader, notes["oob"])
     opened.put_leaf_targets(model, mapped=mapped)
     opened.put_calibration(model)
+    opened.put_kept_errors(model, mapped=mapped)
     _read_training(model, notes.get(OPTIONAL, {}).get(TRAINING, {}))
     require(not opened.reader.arrays, "The file has unknown arrays.")
     return model
@@ -455,6 +461,14 @@ class _Opened:
             require(of_classes, "Only a classifier of one target can have a calibration.")
             own, self._arrays = calibration.take(self._arrays)
             self._calibration = notes[words.CALIBRATION], own
+        self._errors: tuple[Json, Arrays] | None = None
+        require(
+            (words.ERRORS in notes) == (words.ERRORS in needed), f"{words.REQUIRES} and the notes disagree on errors."
+        )
+        if words.ERRORS in needed:
+            require(len(self.heads) == 1, "Only an estimator of one target can have errors.")
+            own, self._arrays = kept_errors.take(self._arrays)
+            self._errors = notes[words.ERRORS], own
         self._shrinkage = _read_shrinkage(notes, self.heads)
         self._hashes = notes.get(OPTIONAL, {}).get(hashing.NOTE)
 
@@ -505,6 +519,12 @@ class _Opened:
         if self._calibration is not None:
             note, arrays = self._calibration
             model.__dict__["calibrator_"] = calibration.unpack(note, arrays, self.heads[0].n_classes)
+
+    def put_kept_errors(self, model: "TreeModel", *, mapped: bool) -> None:
+        """Give an estimator the errors of its predictions, if they are in the file."""
+        if self._errors is not None:
+            note, arrays = self._errors
+            model.__dict__["kept_errors_"] = kept_errors.unpack(note, arrays, model.forest_, mapped=mapped)
 
     def _first(self) -> Arrays:
         """Return the arrays of the first target. Those of other targets have a number in front, which must be known."""

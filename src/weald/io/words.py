@@ -20,6 +20,7 @@ from weald.io.container import require
 ESTIMATOR, FOREST = "estimator", "forest"  # kind of contents: one of the two
 CALIBRATION = "calibration"  # calibrated class probabilities; since format 1.1
 CONTRACT = "contract"  # the head has the contract version of the trees; since format 1.1
+ERRORS = "errors"  # errors that intervals and prediction sets are computed from; since format 1.1
 LEAF_TARGETS = "leaf_targets"  # the target values in each leaf; since format 1.1
 MAPPABLE = "mappable"
 SHRINKAGE = "shrinkage"  # a note has lambda; since format 1.1
@@ -29,7 +30,7 @@ ZERO_VOTES = "zero_votes"  # a tree has no vote; since format 1.1
 ZLIB = "zlib"
 # Features of forests: the header has the word if and only if a forest has the feature
 PARTS = frozenset({SHRINKAGE, WEIGHT_SCALE, ZERO_VOTES})
-READABLE = frozenset({ESTIMATOR, FOREST, CALIBRATION, CONTRACT, LEAF_TARGETS, MAPPABLE, TARGETS, ZLIB}) | PARTS
+READABLE = frozenset({ESTIMATOR, FOREST, CALIBRATION, CONTRACT, ERRORS, LEAF_TARGETS, MAPPABLE, TARGETS, ZLIB}) | PARTS
 # Of format 1.1, but not supported by this version. A file with such features is refused, never read in part.
 SPECIFIED = frozenset({"survival"})
 

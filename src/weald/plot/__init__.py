@@ -14,6 +14,8 @@
     WaterfallDisplay    SHAP values of one row
     ConfusionDisplay    confusion matrix
     CalibrationDisplay  reliability diagram: observed frequencies against predicted probabilities
+    IntervalDisplay     prediction intervals of rows
+    FanDisplay          fan chart: bands of quantiles along an axis
     ProximityDisplay    a map of rows by proximity
 
 `Display.from_estimator(...)` computes and draws, `from_explanation(...)` draws the result of `weald.explain`, and
@@ -34,6 +36,7 @@ from weald.plot.curves import ImpurityDisplay
 from weald.plot.dependence import DependenceDisplay
 from weald.plot.growth import OutOfBagDisplay
 from weald.plot.importance import ImportanceDisplay
+from weald.plot.intervals import FanDisplay, IntervalDisplay
 from weald.plot.partition import PartitionDisplay
 from weald.plot.proximity import ProximityDisplay
 from weald.plot.pruning import PruningDisplay
@@ -48,8 +51,10 @@ __all__ = [
     "CalibrationDisplay",
     "ConfusionDisplay",
     "DependenceDisplay",
+    "FanDisplay",
     "ImportanceDisplay",
     "ImpurityDisplay",
+    "IntervalDisplay",
     "OutOfBagDisplay",
     "PartitionDisplay",
     "ProximityDisplay",

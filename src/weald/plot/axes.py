@@ -1,13 +1,45 @@
 """Matplotlib axes and figures of displays.
 
+Display       a plot on one pair of axes
 new_axes      a new figure with one pair of axes
 new_grid      a new figure with several pairs of axes
 two_axes      a new figure with two pairs of axes, side by side
 figure_of     the figure that axes belong to
 """
 
+from typing import Self
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+
+class Display:
+    """A plot on one pair of axes."""
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw the plot again.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on. None: a new figure.
+
+        Returns
+        -------
+        the display itself
+        """
+        self.ax_ = ax or new_axes(*self._size)
+        self.figure_ = figure_of(self.ax_)
+        self._draw()
+        return self
+
+    @property
+    def _size(self) -> tuple[float, float]:
+        """Size of a new figure in inches."""
+        return 5.6, 3.8
+
+    def _draw(self) -> None:
+        raise NotImplementedError
 
 
 def new_axes(width: float, height: float) -> Axes:

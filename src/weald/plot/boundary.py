@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald.data.types import Array, ColumnLike, TableLike
 from weald.errors import ParameterError
 from weald.forest.forest import Forest
-from weald.plot.axes import figure_of, new_axes
+from weald.plot.axes import Display
 from weald.plot.naming import FittedModel, name_classes, name_features
 from weald.plot.palette import INK, SCALE, class_colors, mix, tint
 from weald.plot.plane import (
@@ -37,7 +37,7 @@ STRENGTH = 0.45  # of the colors of classes where the probability is 1
 Floats = npt.NDArray[np.float64]
 
 
-class BoundaryDisplay:
+class BoundaryDisplay(Display):
     """The decision boundary of a classifier, or the predictions of a regressor, in the plane of two features.
 
     Create it with `from_estimator`. Colors of classes are mixed by predicted probability, so uncertain areas are pale.
@@ -77,6 +77,10 @@ class BoundaryDisplay:
     >>> display.exact
     True
     """
+
+    @property
+    def _size(self) -> tuple[float, float]:
+        return (4.6, 4.2)
 
     def __init__(
         self, x: Floats, y: Floats, values: Floats, labels: list[str] | None, names: tuple[str, str], exact: bool
@@ -144,21 +148,7 @@ class BoundaryDisplay:
             draw_points(display.ax_, points, y, labels, getattr(estimator, "classes_", None), span)
         return display
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the plot again, without the rows.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on. None: a new figure.
-
-        Returns
-        -------
-        BoundaryDisplay
-            Itself.
-        """
-        self.ax_ = ax or new_axes(4.6, 4.2)
-        self.figure_ = figure_of(self.ax_)
+    def _draw(self) -> None:
         set_plane(self.ax_, ((self.x[0], self.x[-1]), (self.y[0], self.y[-1])), self.names)
         # Areas are drawn as an image: many small squares would be slow, and the gaps between them visible.
         fill = partial(self.ax_.pcolormesh, self.x, self.y, rasterized=True, zorder=0)
@@ -166,12 +156,11 @@ class BoundaryDisplay:
             filled = fill(self.values, cmap=SCALE)
             bar = self.figure_.colorbar(filled, ax=self.ax_, pad=0.02)
             bar.outline.set_visible(False)
-            return self
+            return
         colors = [tint(color, STRENGTH) for color in class_colors(len(self.labels))]
         fill(mix(colors, self.values))
         lines = lines_between(self.values.argmax(axis=2), self.x, self.y)
         self.ax_.add_collection(LineCollection(lines, colors=INK, linewidths=0.8, capstyle="projecting", zorder=2))
-        return self
 
 
 def _check_resolution(resolution: object) -> None:

@@ -16,7 +16,7 @@ from weald.estimators.base import TreeModel
 from weald.estimators.calibration.calibrator import calibrator_of
 from weald.estimators.metrics import Calibration, calibrate, event, wilson
 from weald.estimators.out_of_bag import OutOfBag
-from weald.plot.axes import figure_of, new_axes
+from weald.plot.axes import Display
 from weald.plot.growth import out_of_bag
 from weald.plot.palette import CLASSES, FIRST, LINE, SECOND, SOFT, THIRD, calm
 
@@ -24,7 +24,7 @@ BEFORE = "trees"  # name of the curve without calibration
 LOOKS = ((FIRST, "o", "-"), (SECOND, "s", "--"), (THIRD, "^", "-."), (CLASSES[3], "D", ":"), (CLASSES[4], "v", "-"))
 
 
-class CalibrationDisplay:
+class CalibrationDisplay(Display):
     """Reliability diagram: how often a class is observed where a probability is predicted.
 
     On the diagonal both are equal. Above it the class is more frequent than predicted, below it rarer. Bars are 95 %
@@ -54,8 +54,12 @@ class CalibrationDisplay:
     >>> forest = RandomForestClassifier(100, oob_score=True, random_state=0).fit(X, y)
     >>> display = CalibrationDisplay.from_out_of_bag(forest, methods=["sigmoid"])
     >>> {name: round(curve.brier, 4) for name, curve in display.curves.items()}
-    {'trees': 0.0322, 'sigmoid': 0.0308}
+    {'trees': 0.032, 'sigmoid': 0.0302}
     """
+
+    @property
+    def _size(self) -> tuple[float, float]:
+        return (4.6, 4.4)
 
     def __init__(self, curves: dict[str, Calibration], class_name: str) -> None:
         self.curves, self.class_name = curves, class_name
@@ -149,21 +153,7 @@ class CalibrationDisplay:
         classes = [] if found.classes is None else found.classes.tolist()
         return cls(curves, _words(_number_of(label, classes), classes)).plot(ax=ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the plot again.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on. None: a new figure.
-
-        Returns
-        -------
-        CalibrationDisplay
-            Itself.
-        """
-        self.ax_ = ax or new_axes(4.6, 4.4)
-        self.figure_ = figure_of(self.ax_)
+    def _draw(self) -> None:
         calm(self.ax_, grid="y")
         self.ax_.plot([0, 1], [0, 1], color=SOFT, linestyle=(0, (4, 3)), linewidth=1, zorder=1)
         for i, (name, curve) in enumerate(self.curves.items()):
@@ -184,7 +174,6 @@ class CalibrationDisplay:
         )
         self.ax_.set_aspect("equal")
         self.ax_.legend(loc="upper left", fontsize=9, frameon=True, edgecolor=LINE, framealpha=0.9)
-        return self
 
 
 def _number_of(label: object, classes: list[object]) -> int | None:

@@ -15,7 +15,7 @@ from weald.data.types import ColumnLike, IntArray, TableLike
 from weald.errors import ParameterError
 from weald.estimators.base import TreeModel
 from weald.estimators.out_of_bag import OutOfBag
-from weald.plot.axes import figure_of, new_axes
+from weald.plot.axes import Display
 from weald.plot.growth import out_of_bag
 from weald.plot.naming import name_classes
 from weald.plot.palette import INK, SCALE
@@ -23,7 +23,7 @@ from weald.plot.palette import INK, SCALE
 Counts = IntArray
 
 
-class ConfusionDisplay:
+class ConfusionDisplay(Display):
     """Confusion matrix (rows: true class, columns: predicted class).
 
     Create it with `from_estimator` for new rows, or with `from_out_of_bag` for the training rows of a forest. It is
@@ -117,22 +117,11 @@ class ConfusionDisplay:
         names = estimator.classes if class_names is None else class_names
         return cls(counts, [str(name) for name in names]).plot(ax=ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the plot again.
+    @property
+    def _size(self) -> tuple[float, float]:
+        return (1.7 + 0.42 * len(self.labels),) * 2
 
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on. None: a new figure.
-
-        Returns
-        -------
-        ConfusionDisplay
-            Itself.
-        """
-        side = 1.7 + 0.42 * len(self.labels)
-        self.ax_ = ax or new_axes(side, side)
-        self.figure_ = figure_of(self.ax_)
+    def _draw(self) -> None:
         of_class = self.counts.sum(axis=1, keepdims=True)
         shares = self.counts / np.where(of_class > 0, of_class, 1)
         drawn = ConfusionMatrixDisplay(shares, display_labels=self.labels)
@@ -145,7 +134,6 @@ class ConfusionDisplay:
             spine.set_visible(False)
         if max(map(len, self.labels)) > 6:
             self.ax_.tick_params(axis="x", labelrotation=30)
-        return self
 
 
 def _labels(estimator: TreeModel, class_names: Sequence[str] | None) -> list[str]:

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 
 from weald.data.task import Task
 from weald.engines import criteria
-from weald.plot.axes import figure_of, new_axes
+from weald.plot.axes import Display
 from weald.plot.palette import FIRST, INK, SECOND, THIRD, calm
 
 Floats = npt.NDArray[np.float64]
@@ -21,7 +21,7 @@ PARTS = 200  # intervals on the axis of probabilities
 LOOKS = ((FIRST, "-"), (THIRD, "--"), (SECOND, "-."), (INK, ":"))
 
 
-class ImpurityDisplay:
+class ImpurityDisplay(Display):
     """Impurity of two classes against the probability of one, each curve scaled to a maximum of one half.
 
     Parameters
@@ -45,6 +45,10 @@ class ImpurityDisplay:
     >>> {name: round(float(curve.max()), 3) for name, curve in display.impurities.items()}
     {'gini': 0.5, 'entropy': 1.0, 'misclassification': 0.5}
     """
+
+    @property
+    def _size(self) -> tuple[float, float]:
+        return (4.8, 3.6)
 
     def __init__(self, probabilities: Floats, impurities: dict[str, Floats]) -> None:
         self.probabilities, self.impurities = probabilities, impurities
@@ -71,21 +75,7 @@ class ImpurityDisplay:
         curves = {name: criteria.class_impurities(criteria.canonical(name), weights) for name in names}
         return cls(first / PARTS, curves).plot(ax=ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the plot again.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on. None: a new figure.
-
-        Returns
-        -------
-        ImpurityDisplay
-            Itself.
-        """
-        self.ax_ = ax or new_axes(4.8, 3.6)
-        self.figure_ = figure_of(self.ax_)
+    def _draw(self) -> None:
         calm(self.ax_, grid="y")
         for (name, curve), (color, dashes) in zip(self.impurities.items(), LOOKS, strict=False):
             scale = 0.5 / curve.max()
@@ -93,4 +83,3 @@ class ImpurityDisplay:
             self.ax_.plot(self.probabilities, scale * curve, color=color, linestyle=dashes, linewidth=1.8, label=label)
         self.ax_.set(xlabel="fraction of one class", ylabel="impurity", xlim=(0, 1), ylim=(0, 0.53))
         self.ax_.legend(frameon=False, fontsize=9, loc="lower center")
-        return self

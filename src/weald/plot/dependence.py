@@ -16,7 +16,7 @@ from weald.data.types import FloatArray, Label, TableLike
 from weald.errors import ParameterError, shown
 from weald.estimators.base import TreeModel
 from weald.forest.describe.markup import legible
-from weald.inspection.dependence_result import Curve, Dependence
+from weald.inspection.dependence_result import DependenceCurve, DependenceCurves
 from weald.inspection.free_axes import Axis
 from weald.inspection.partial_dependence import dependence
 from weald.plot.axes import figure_of, new_axes, new_grid
@@ -38,7 +38,7 @@ class DependenceDisplay:
 
     Parameters
     ----------
-    curves : Dependence, Curve or sequence of Curve
+    curves : DependenceCurves, DependenceCurve or sequence of DependenceCurve
         What to draw.
 
     Attributes
@@ -62,8 +62,8 @@ class DependenceDisplay:
     ('petal width (cm)',)
     """
 
-    def __init__(self, curves: Dependence | Curve | Sequence[Curve]) -> None:
-        self.curves = [curves] if isinstance(curves, Curve) else list(curves)
+    def __init__(self, curves: DependenceCurves | DependenceCurve | Sequence[DependenceCurve]) -> None:
+        self.curves = [curves] if isinstance(curves, DependenceCurve) else list(curves)
         if not self.curves:
             raise ParameterError("There is no curve to draw. Give at least one.")
 
@@ -148,7 +148,7 @@ class DependenceDisplay:
         return low - 2 * margin, high + margin
 
 
-def _chosen(curve: Curve, output: Label) -> list[int]:
+def _chosen(curve: DependenceCurve, output: Label) -> list[int]:
     """Return the outputs to draw."""
     outputs = curve.outputs
     if outputs is None:
@@ -165,11 +165,11 @@ def _chosen(curve: Curve, output: Label) -> list[int]:
     return [len(outputs) - 1] if only_last else list(range(min(len(outputs), MOST_CLASSES)))
 
 
-def _is_categorical(curve: Curve) -> bool:
+def _is_categorical(curve: DependenceCurve) -> bool:
     return len(curve.axes) == 1 and curve.axes[0].labels is not None
 
 
-def _range(curve: Curve, chosen: list[int]) -> tuple[float, float]:
+def _range(curve: DependenceCurve, chosen: list[int]) -> tuple[float, float]:
     """Return the smallest and the largest value drawn."""
     values = curve.values[: len(curve.axes[0].points), chosen]
     if curve.individual is not None:
@@ -179,7 +179,7 @@ def _range(curve: Curve, chosen: list[int]) -> tuple[float, float]:
     return float(values.min()), float(values.max())
 
 
-def _draw(ax: Axes, curve: Curve, chosen: list[int], scale: tuple[float, float] | None) -> None:
+def _draw(ax: Axes, curve: DependenceCurve, chosen: list[int], scale: tuple[float, float] | None) -> None:
     if len(curve.axes) > 1:
         _draw_map(ax, curve, chosen[0])
     elif _is_categorical(curve):
@@ -188,7 +188,7 @@ def _draw(ax: Axes, curve: Curve, chosen: list[int], scale: tuple[float, float] 
         _draw_lines(ax, curve, chosen, scale)
 
 
-def _words(curve: Curve, chosen: list[int]) -> str:
+def _words(curve: DependenceCurve, chosen: list[int]) -> str:
     """Describe the values."""
     name = NAMES[curve.kind]
     if curve.outputs is None or len(chosen) > 1:
@@ -199,7 +199,7 @@ def _words(curve: Curve, chosen: list[int]) -> str:
 # -------------------------------------------------------------------------------------------------------- numbers
 
 
-def _draw_lines(ax: Axes, curve: Curve, chosen: list[int], scale: tuple[float, float] | None) -> None:
+def _draw_lines(ax: Axes, curve: DependenceCurve, chosen: list[int], scale: tuple[float, float] | None) -> None:
     calm(ax, grid="y")
     axis = curve.axes[0]
     if curve.individual is not None:
@@ -224,7 +224,7 @@ def _draw_lines(ax: Axes, curve: Curve, chosen: list[int], scale: tuple[float, f
         ax.legend(frameon=False, fontsize=8)
 
 
-def _lines_of(curve: Curve, k: int) -> FloatArray:
+def _lines_of(curve: DependenceCurve, k: int) -> FloatArray:
     """Return the individual curves to draw: those of evenly spaced rows."""
     assert curve.individual is not None  # noqa: S101  (for the type checker: the caller has asked)
     lines = curve.individual if curve.outputs is None else curve.individual[..., k]
@@ -268,7 +268,7 @@ def _name_axis(ax: Axes, axis: Axis, side: str) -> None:
 # ----------------------------------------------------------------------------------------------------- categories
 
 
-def _draw_categories(ax: Axes, curve: Curve, chosen: list[int], scale: tuple[float, float] | None) -> None:
+def _draw_categories(ax: Axes, curve: DependenceCurve, chosen: list[int], scale: tuple[float, float] | None) -> None:
     """Draw a point for each category, the first at the top, over bars of their frequencies."""
     calm(ax, grid="x")
     axis = curve.axes[0]
@@ -300,7 +300,7 @@ def _draw_categories(ax: Axes, curve: Curve, chosen: list[int], scale: tuple[flo
 # ----------------------------------------------------------------------------------------------------- two features
 
 
-def _draw_map(ax: Axes, curve: Curve, k: int) -> None:
+def _draw_map(ax: Axes, curve: DependenceCurve, k: int) -> None:
     calm(ax)
     one, other = curve.axes
     values = curve.values[: len(one.points), : len(other.points), k]

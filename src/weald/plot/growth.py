@@ -14,7 +14,7 @@ from weald.data.types import ColumnLike, IntArray, TableLike
 from weald.errors import DataError, ParameterError
 from weald.estimators.base import TreeModel
 from weald.estimators.out_of_bag import OutOfBag
-from weald.plot.axes import figure_of, new_axes
+from weald.plot.axes import Display
 from weald.plot.palette import FIRST, INK, SECOND, calm, tint
 
 MOST_SIZES = 40  # maximum number of forest sizes that are tested on new rows
@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 Ints = IntArray
 
 
-class OutOfBagDisplay:
+class OutOfBagDisplay(Display):
     """Out-of-bag error after each tree, and optionally the error on new rows.
 
     Create it with `from_estimator`. After the first trees, many rows have no out-of-bag prediction yet: the line is
@@ -62,6 +62,10 @@ class OutOfBagDisplay:
     >>> bool(display.error[-1] == forest.oob_error_)
     True
     """
+
+    @property
+    def _size(self) -> tuple[float, float]:
+        return (5.6, 3.6)
 
     def __init__(
         self,
@@ -108,21 +112,7 @@ class OutOfBagDisplay:
         display = cls(curve.n_trees, curve.error, curve.share, found.error_interval(), sizes, new_error, classify)
         return display.plot(ax=ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the plot again.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on. None: a new figure.
-
-        Returns
-        -------
-        OutOfBagDisplay
-            Itself.
-        """
-        self.ax_ = ax or new_axes(5.6, 3.6)
-        self.figure_ = figure_of(self.ax_)
+    def _draw(self) -> None:
         calm(self.ax_, grid="y")
         known = self.share >= 0.9
         self.ax_.plot(self.n_trees, self.error, color=tint(FIRST, 0.4), linewidth=1.4)
@@ -142,7 +132,6 @@ class OutOfBagDisplay:
         self.ax_.set_xlim(left=0.93)
         self.ax_.set_ylim(bottom=0)
         self.ax_.legend(frameon=False, fontsize=9)
-        return self
 
 
 def out_of_bag(estimator: TreeModel) -> OutOfBag:

@@ -14,10 +14,10 @@ from matplotlib.patches import Rectangle
 from matplotlib.typing import ColorType
 
 from weald.data.targets import labels_of
-from weald.data.task import Task
+from weald.data.task import OF_COUNTS, Task
 from weald.data.types import Array, ColumnLike, IntArray, TableLike
 from weald.engines import criteria
-from weald.errors import DataError
+from weald.errors import DataError, ParameterError
 from weald.estimators.base import TreeModel
 from weald.forest.describe.summary import Sketch, one_tree, sketch_tree
 from weald.forest.forest import Forest
@@ -273,6 +273,11 @@ def _impurities(forest: Forest, sketch: Sketch, criterion: str) -> Floats:
         whole = float(criteria.class_impurities(criterion, forest.class_weights()[:1])[0])
     else:
         whole = float(forest.impurity[0])
+    if criterion in OF_COUNTS:
+        raise ParameterError(
+            f"A partition display shows the impurity after each split, and nodes of criterion={criterion!r} have "
+            "variances, which these splits do not minimize. Use a tree with criterion='squared_error', or plot_tree."
+        )
     decreases = np.ldexp(forest.decrease[cuts], -2 * forest.target_exponent)
     after: Floats = whole - np.concatenate([[0.0], np.cumsum(decreases)])
     return after.clip(0)  # rounding errors can make it slightly negative

@@ -17,7 +17,7 @@ from weald.errors import DataError
 from weald.estimators.base import TreeModel
 from weald.inspection.neighbors import compare_rows
 from weald.inspection.resample import count_rows
-from weald.plot.axes import figure_of, new_axes
+from weald.plot.axes import Display
 from weald.plot.naming import name_classes
 from weald.plot.palette import calm
 from weald.plot.plane import draw_points
@@ -27,7 +27,7 @@ MOST_ROWS = 2000  # the time for n rows grows with n³
 Floats = npt.NDArray[np.float64]
 
 
-class ProximityDisplay:
+class ProximityDisplay(Display):
     """A map of rows by proximity: two rows are close if they share a leaf in many trees.
 
     Create it with `from_estimator`. The proximity of two rows is the fraction of trees in which they share a leaf. The
@@ -64,6 +64,10 @@ class ProximityDisplay:
     >>> ProximityDisplay.from_estimator(forest, X, y).points.shape
     (150, 2)
     """
+
+    @property
+    def _size(self) -> tuple[float, float]:
+        return (5.2, 4.4)
 
     def __init__(
         self, points: Floats, y: ColumnLike, labels: list[str] | None, classes: Array | None, kept: float
@@ -106,28 +110,15 @@ class ProximityDisplay:
         labels = name_classes(estimator, class_names)
         return cls(points, y, labels, getattr(estimator, "classes_", None), kept).plot(ax=ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the plot again.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on. None: a new figure.
-
-        Returns
-        -------
-        ProximityDisplay
-            Itself.
-        """
-        self.ax_ = ax or new_axes(5.2, 4.4)
-        self.figure_ = figure_of(self.ax_)
+    def _draw(self) -> None:
         calm(self.ax_)
         draw_points(self.ax_, self.points, self.y, self.labels, self.classes)
         self.ax_.set(aspect="equal", xticks=[], yticks=[])
-        self.ax_.set_xlabel(f"{len(self.points)} rows; the two axes show {self.kept:.0%} of their spread", fontsize=9)
+        self.ax_.set_xlabel(
+            f"{len(self.points)} rows; the two axes explain {self.kept:.0%} of the variance", fontsize=9
+        )
         if self.labels is not None and self.y is not None:
             self.ax_.legend(frameon=False, fontsize=9)
-        return self
 
 
 def scale_classically(squares: Floats) -> tuple[Floats, float]:
@@ -145,11 +136,11 @@ def scale_classically(squares: Floats) -> tuple[Floats, float]:
     centered = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True) + squares.mean()
     n_rows = len(squares)
     first = max(n_rows - 2, 0)
-    spreads, axes = linalg.eigh(-centered / 2, subset_by_index=[first, n_rows - 1])
-    spreads = spreads.clip(0)
-    points: Floats = (axes * np.sqrt(spreads))[:, ::-1]
+    eigenvalues, axes = linalg.eigh(-centered / 2, subset_by_index=[first, n_rows - 1])
+    eigenvalues = eigenvalues.clip(0)
+    points: Floats = (axes * np.sqrt(eigenvalues))[:, ::-1]
     points *= np.where(
         points[np.abs(points).argmax(axis=0), range(points.shape[1])] < 0, -1, 1
     )  # choose one of two mirror images
     total = float(np.trace(-centered / 2))
-    return points, float(spreads.sum() / total) if total > 0 else 1.0
+    return points, float(eigenvalues.sum() / total) if total > 0 else 1.0

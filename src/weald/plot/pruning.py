@@ -16,14 +16,14 @@ from weald.errors import DataError, DataTypeError
 from weald.estimators.base import TreeModel
 from weald.estimators.metrics import place_of_best
 from weald.estimators.training_data import is_training_data
-from weald.plot.axes import figure_of, new_axes
+from weald.plot.axes import Display
 from weald.plot.palette import FIRST, INK, SECOND, SOFT, calm, tint
 
 Floats = npt.NDArray[np.float64]
 Ints = IntArray
 
 
-class PruningDisplay:
+class PruningDisplay(Display):
     """Error against the number of leaves, for each tree of the pruning path.
 
     Create it with `from_estimator`. The training error falls with each leaf; the error on new rows falls, then rises
@@ -119,21 +119,7 @@ class PruningDisplay:
         classify = hasattr(estimator, "classes_")
         return cls(path["leaves"], path["alpha"], path["error"], new_error, standard_error, classify).plot(ax=ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the plot again.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on. None: a new figure.
-
-        Returns
-        -------
-        PruningDisplay
-            Itself.
-        """
-        self.ax_ = ax or new_axes(5.6, 3.8)
-        self.figure_ = figure_of(self.ax_)
+    def _draw(self) -> None:
         calm(self.ax_, grid="y")
         self.ax_.plot(self.leaves, self.training_error, color=FIRST, linewidth=1.8, label="training rows")
         self.best_: int | None = None
@@ -146,7 +132,6 @@ class PruningDisplay:
         self.ax_.set_xlim(left=0.93)
         self.ax_.set_ylim(bottom=0)
         self.ax_.legend(frameon=False, fontsize=9)
-        return self
 
     def _draw_new(self) -> None:
         """Draw the error on new rows with its standard error, and mark the two recommended trees."""

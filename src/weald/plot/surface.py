@@ -11,14 +11,14 @@ from matplotlib.axes import Axes
 from weald.errors import ParameterError
 from weald.estimators.error_surface import ErrorSurface
 from weald.estimators.forest_base import RandomForest
-from weald.plot.axes import figure_of, new_axes
+from weald.plot.axes import Display
 from weald.plot.palette import FIRST, INK, PAPER, SCALE, SECOND, calm, tint
 
 DESCENDING = ("min_samples_split", "min_impurity_decrease", "ccp_alpha")  # the strictest value is the largest
 MOST_LABELS = 8
 
 
-class SurfaceDisplay:
+class SurfaceDisplay(Display):
     """Out-of-bag error for every value of one or two stopping rules.
 
     One parameter is drawn as a curve with its standard error, two as a heat map. Two settings are marked: that of the
@@ -82,27 +82,12 @@ class SurfaceDisplay:
             )
         return cls(estimator.oob_.surface(*parameters, **given)).plot(ax=ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the plot again.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on. None: a new figure.
-
-        Returns
-        -------
-        SurfaceDisplay
-            Itself.
-        """
-        self.ax_ = ax or new_axes(5.6, 3.8)
-        self.figure_ = figure_of(self.ax_)
+    def _draw(self) -> None:
         orders = [self._order(axis) for axis in range(len(self.surface.parameters))]
         if len(orders) == 1:
             self._draw_curve(orders[0])
         else:
             self._draw_map(*orders)
-        return self
 
     def _order(self, axis: int) -> list[int]:
         """Sort the values of a parameter from the strictest to the loosest; None is the loosest."""

@@ -5,6 +5,7 @@
     metrics          metrics of the predictions, with confidence intervals
     columns          section: the training data, column by column
     quality          section: metrics and charts of the predictions
+    how_sure         section: prediction intervals or sets of classes
     classification   charts for classification: confusion matrix, ROC, calibration
     regression       charts for regression: predicted against true, residuals
     growth           section: the out-of-bag error after each tree

@@ -24,8 +24,8 @@ def section(model: TreeModel) -> Section:
         for words, kind in (("Open all", "open"), ("Close all", "close"))
     ]
     tools = tag("div", choice, *buttons, class_="tools")
-    lead = "Each line shows what leads to a node and what the node would predict. " + (
-        "A single tree of a forest is a noisy voter: look at it to see how it works, not to learn what is true."
+    lead = "Each line shows the condition of a node and what the node would predict. " + (
+        "A single tree of a forest is noisy: it shows how the forest works, but is no summary of the forest."
         if n_trees > 1
         else "Arrow keys move, open and close."
     )

@@ -47,7 +47,7 @@ def lines(
         x or svg.span(np.concatenate([s.x for s in series]), room=0.0 if len(series[0].x) > 1 else 0.04),
         y or svg.span(all_y, zero=zero),
     )
-    x_ticks = None if time is None else time_ticks(f.x, time)
+    x_ticks = None if time is None else svg.fit_ticks(f.x, FEW_TICKS, lambda value: format_time(value, time))
     parts = [svg.axes(f, x_words, y_words, x_ticks=x_ticks)]
     if diagonal:
         low, high = max(f.x.low, f.y.low), min(f.x.high, f.y.high)
@@ -67,15 +67,6 @@ def lines(
         if s.dots:
             parts += [tag("circle", cx=a, cy=b, r=3.5, class_=f"dot {color}") for a, b in zip(xs, ys, strict=True)]
     return join(svg.picture(f, *parts, alt=alt), key([s.words for s in series]) if len(series) > 1 else "")
-
-
-def time_ticks(scale: svg.Scale, time: str) -> list[tuple[float, str]]:
-    """Choose ticks whose dates or durations fit beside one another."""
-    for most in range(FEW_TICKS, 0, -1):
-        ticks = [(value, format_time(value, time)) for value in scale.ticks(most)]
-        if svg.LETTER * sum(len(words) + 1 for _, words in ticks) <= scale.end - scale.start:
-            break
-    return ticks
 
 
 def key(words: Sequence[str]) -> Markup:
@@ -113,7 +104,7 @@ def bars(
 ) -> Markup:
     """Draw horizontal bars with names at the left; `errors` are half-widths of intervals, `ranges` their ends."""
     step, names = 22.0, [shorten(w, 26) for w in words]
-    left = max(60.0, svg.LETTER * max(map(len, names)) + 14)
+    left = max(60.0, svg.LETTER_OF_NAME * max(map(len, names)) + 14)
     spread = np.zeros(len(values)) if errors is None else np.nan_to_num(np.asarray(errors))
     ends = np.column_stack([np.asarray(values) - spread, np.asarray(values) + spread])
     ends = ends if ranges is None else np.asarray(ranges, dtype=float)
@@ -122,7 +113,7 @@ def bars(
     f = svg.ChartArea(
         svg.Scale(*svg.span(both, zero=True), left, width - 12), svg.Scale(0, 1, height - 40, 6), width, height
     )
-    parts = [svg.line(f.x(v), 6, f.x(v), f.y.start, "grid") for v in f.x.ticks()]
+    parts = [svg.line(f.x(v), 6, f.x(v), f.y.start, "grid") for v, _ in svg.fit_ticks(f.x)]
     for i, (short, full, value, (low, high)) in enumerate(zip(names, words, values, ends.tolist(), strict=True)):
         y = 10 + step * i
         a, b = sorted((f.x(0.0), f.x(value)))

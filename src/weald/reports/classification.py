@@ -88,7 +88,7 @@ def _by_class(predictions: Predictions, labels: list[str], counts: np.ndarray) -
         if 0 < is_class.sum() < len(is_class):
             score = predictions.predicted[:, k]
             mean = average_precision_score(is_class, score, sample_weight=predictions.weight)
-            areas = [number(area(score, is_class, predictions.weight)[0]), number(float(mean))]
+            areas = [f"{value:.4f}" for value in (area(score, is_class, predictions.weight)[0], mean)]
         fractions = [percent(float(counts[k, k]) / n) if n else "unknown" for n in (n_true, n_predicted)]
         lines.append([name(label, 40), number(n_true), *fractions, *areas])
     heads = ["class", "rows", "recall", "precision", "ROC AUC", "average precision"]
@@ -104,7 +104,7 @@ def _matrix(counts: np.ndarray, labels: list[str]) -> Markup:
         for j, count in enumerate(counts[k]):
             share = float(count / total[k, 0])
             words = f"{count:,}" if float(count).is_integer() else number(float(count))
-            shade = "right" if j == k else "wrong"
+            shade = "right" if j == k else "wrong" if count else "wrong zero"
             cells.append(
                 tag("td", words, class_=f"n cell {shade}", style=f"--share:{round(share, 3)}", title=percent(share))
             )
@@ -162,7 +162,7 @@ def _roc(predictions: Predictions, labels: list[str], which: list[int], most: in
         at = thin(len(hits), most)
         x, y = np.append(0, alarms[at] / alarms[-1]), np.append(0, hits[at] / hits[-1])
         auc = area(predictions.predicted[:, k], predictions.truth == k, predictions.weight)[0]
-        series.append(Series(_words_of(labels[k], len(which), f"area {number(auc)}"), x, y))
+        series.append(Series(_words_of(labels[k], len(which), f"area {auc:.4f}"), x, y))
     words = f"ROC curve: recall and false positive rate of {_of(labels, which)}."
     return _curves(series, words, x_words="false positive rate", y_words="recall (true positive rate)", diagonal=True)
 
@@ -177,7 +177,7 @@ def _precision_recall(predictions: Predictions, labels: list[str], which: list[i
         mean = average_precision_score(
             predictions.truth == k, predictions.predicted[:, k], sample_weight=predictions.weight
         )
-        words = _words_of(labels[k], len(which), f"average precision {number(float(mean))}")
+        words = _words_of(labels[k], len(which), f"average precision {mean:.4f}")
         series.append(Series(words, np.append(0, x), np.append(y[0], y)))
     words = f"Precision and recall of {_of(labels, which)}."
     return _curves(series, words, x_words="recall", y_words="precision")
@@ -190,8 +190,8 @@ def _gain(predictions: Predictions, labels: list[str], which: list[int], most: i
         at = thin(len(hits), most)
         x, y = np.append(0, (hits + alarms)[at] / (hits + alarms)[-1]), np.append(0, hits[at] / hits[-1])
         tenth = float(np.interp(0.1, x, y))
-        found = f"{percent(tenth)} in the first 10 % of the rows, lift {number(10 * tenth)}"
-        found = found if len(which) == 1 else f"lift {number(10 * tenth)}"
+        found = f"{percent(tenth)} in the first 10 % of the rows, lift {10 * tenth:.2f}"
+        found = found if len(which) == 1 else f"lift {10 * tenth:.2f}"
         series.append(Series(_words_of(labels[k], len(which), found), x, y))
     words = f"Cumulative gain of {_of(labels, which)}: recall if you take the rows of the highest probability first."
     words += "" if len(which) == 1 else " The lift is that of the first 10 % of the rows."
@@ -251,16 +251,16 @@ def _calibration(predictions: Predictions, labels: list[str], k: int | None = No
     k is the class; None: of two the second, else the predicted class of each row.
     """
     k = 1 if k is None and predictions.predicted.shape[1] == 2 else k
-    of = "the class that wins" if k is None else f"class {shorten(labels[k], 24)}"
+    of = "the predicted class" if k is None else f"class {shorten(labels[k], 24)}"
     found = metrics.calibrate(*metrics.event(predictions.predicted, predictions.truth, k), predictions.weight, 10)
     scale = predictions.n_effective / predictions.weight.sum()
     ends = [metrics.wilson(float(f), float(w * scale), 1.96) for f, w in zip(found.observed, found.weight, strict=True)]
     band = (np.array([low for low, _ in ends]), np.array([high for _, high in ends]))
-    words = f"Calibration: how often is {of} true at each predicted probability? On the dashed line both are equal."
+    words = f"Calibration: observed frequency of {of} by its predicted probability. On the dashed line both are equal."
     picture = charts.lines(
         [Series("", found.predicted, found.observed, band, dots=True)],
         x_words="predicted probability",
-        y_words="how often it is true",
+        y_words="observed frequency",
         alt=words,
         x=(0, 1),
         y=(0, 1.02),

@@ -76,7 +76,7 @@ def dense(part: object) -> FloatArray:
 
 
 def _list(facts: list[ColumnSummary], names: tuple[str, ...]) -> Markup:
-    heads = ["column", "read as", "missing", "distinct", "spread", "min", "median", "max, or most common"]
+    heads = ["column", "read as", "missing", "distinct", "distribution", "min", "median", "max or mode"]
     lines = []
     for words, fact in zip(names, facts, strict=False):
         say = partial(format_time, kind=fact["kind"]) if fact["kind"] in TIMES else number
@@ -85,7 +85,7 @@ def _list(facts: list[ColumnSummary], names: tuple[str, ...]) -> Markup:
         if most_common:
             label, share = most_common
             ends[2] = f"{shorten(str(label), 24)} ({percent(share)})"
-        picture = charts.spark(fact.get("counts", []), f"spread of {shorten(words)}")
+        picture = charts.spark(fact.get("counts", []), f"distribution of {shorten(words)}")
         missing = percent(fact["missing"]) if fact["missing"] else "none"
         lines.append([name(words, 40), fact["kind"], missing, f"{fact['n_distinct']:,}", picture, *ends])
     return table(heads, lines, caption="Columns", numeric=(2, 3, 5, 6, 7), sortable=True)
@@ -97,7 +97,7 @@ def _warn(facts: list[ColumnSummary], names: tuple[str, ...], n_rows: int) -> Ma
     problems = {
         "have one value only, or none, and cannot help": [w for w, f in pairs if f["n_distinct"] <= 1],
         "are missing in more than half of the rows": [w for w, f in pairs if f["missing"] > 0.5],
-        "have a category for nearly each row, which tells nothing about new rows": [
+        "have a category for nearly each row, which cannot help on new rows": [
             w for w, f in pairs if f["kind"] == "categories" and 2 * f["n_distinct"] > n_rows >= ROWS_TO_WARN
         ],
         "have more than 100 categories": [w for w, f in pairs if f["kind"] == "categories" and f["n_distinct"] > 100],

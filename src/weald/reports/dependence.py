@@ -4,6 +4,7 @@ The lines are exact, over all training rows: `weald.inspection.partial_dependenc
 some rows.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,8 +13,9 @@ from weald.data.table import Matrix
 from weald.data.types import Array, ColumnLike, FloatArray, IntArray
 from weald.estimators.base import TreeModel
 from weald.forest.describe.markup import Markup
-from weald.inspection.dependence_result import Curve
-from weald.inspection.partial_dependence import Request, individual_curves, partial_curves, rows_of
+from weald.inspection.dependence_request import Request, rows_of
+from weald.inspection.dependence_result import DependenceCurve
+from weald.inspection.partial_dependence import individual_curves, partial_curves
 from weald.reports import charts
 from weald.reports.charts import Series
 from weald.reports.section import Section, figure, figures, note, shorten, stack, thin
@@ -49,14 +51,18 @@ def section(model: TreeModel, rows: Matrix, weight: ColumnLike, order: IntArray,
     scale = span(np.concatenate(on_scale)) if on_scale else None
     pictures = [_draw(one, scale) for one in asked]
     n_rows = min(N_ROWS, rows.shape[0])
+    n_classes = len(getattr(model, "classes_", ()))
+    edges = "The thin line of a category" if n_classes > 2 else "The band, or the thin line of a category,"
     lead = (
         f"Mean prediction of all {rows.shape[0]:,} rows when one feature is set to a value and all others stay as they "
-        f"are: exact, from one pass over the forest. The band, or the thin line of a category, holds 80 % of "
-        f"{n_rows:,} rows; small marks below are deciles of the feature."
+        f"are: exact, from one pass over the forest. {edges} holds 80 % of {n_rows:,} rows; small marks below are "
+        "deciles of the feature."
     )
+    if n_classes > N_CLASSES:
+        lead += f" Lines are the {N_CLASSES} of {n_classes} classes whose probabilities change most."
     caution = (
-        "Where features go together, some of these rows could not exist: read the curves as what the forest would "
-        "predict, not as what the world would do."
+        "If features are correlated, some combinations of values cannot occur. The curves describe the forest, not "
+        "causes."
     )
     return Section("dependence", "Partial dependence", lead, stack(figures(*pictures), note(caution)))
 
@@ -73,7 +79,16 @@ def depend(
     groups = tuple((f,) for f in chosen)
     means = partial_curves(Request(model, whole, names, groups, None))
     bands = individual_curves(Request(model, some, names, groups, {f: _band_points(whole.column(f)) for f in chosen}))
-    return [_describe(model, mean, band, whole.column(f)) for f, mean, band in zip(chosen, means, bands, strict=True)]
+    which = _changing(means)
+    return [
+        _describe(model, mean, band, whole.column(f), which) for f, mean, band in zip(chosen, means, bands, strict=True)
+    ]
+
+
+def _changing(means: Sequence[DependenceCurve]) -> IntArray:
+    """Choose the classes that change most, the same ones for all features."""
+    changes = np.sum([np.ptp(mean.values[: len(mean.axes[0].points)], axis=0) for mean in means], axis=0)
+    return np.sort(np.argsort(-np.atleast_1d(changes), kind="stable")[:N_CLASSES])
 
 
 def _band_points(column: FloatArray) -> FloatArray:
@@ -81,7 +96,9 @@ def _band_points(column: FloatArray) -> FloatArray:
     return np.unique(np.quantile(known, np.linspace(0.01, 0.99, N_BAND)))
 
 
-def _describe(model: TreeModel, mean: Curve, band: Curve, column: FloatArray) -> Dependence:
+def _describe(
+    model: TreeModel, mean: DependenceCurve, band: DependenceCurve, column: FloatArray, which: IntArray
+) -> Dependence:
     """Choose what to draw of a curve."""
     classes = getattr(model, "classes_", None)
     axis = mean.axes[0]
@@ -94,16 +111,15 @@ def _describe(model: TreeModel, mean: Curve, band: Curve, column: FloatArray) ->
     found = mean.values[axis.find(values)]
     dots = len(np.unique(known)) < 3
     if classes is not None and len(classes) > 2:
-        which = np.sort(np.argsort(-np.ptp(found, axis=0), kind="stable")[:N_CLASSES])
         series = [Series(str(classes[k]), values, found[:, k], dots=dots) for k in which]
-        return Dependence(axis.name, "probability of each class", series, rug, time=axis.time)
+        return Dependence(axis.name, "probability of the class", series, rug, time=axis.time)
     x = band.axes[0].points
     edges = _edges(band, -1)
     around = Series("", values, found[:, -1], (np.interp(values, x, edges[0]), np.interp(values, x, edges[1])), dots)
     return Dependence(axis.name, _of(classes, -1), [around], rug, time=axis.time)
 
 
-def _edges(band: Curve, k: int) -> FloatArray:
+def _edges(band: DependenceCurve, k: int) -> FloatArray:
     """Return the 10 % and the 90 % quantile of the rows at each point."""
     assert band.individual is not None  # noqa: S101  (for the type checker: the curve has rows)
     lines = band.individual[..., k] if band.outputs is not None else band.individual
@@ -111,7 +127,7 @@ def _edges(band: Curve, k: int) -> FloatArray:
     return edges
 
 
-def _describe_categories(classes: Array | None, mean: Curve, band: Curve) -> Dependence:
+def _describe_categories(classes: Array | None, mean: DependenceCurve, band: DependenceCurve) -> Dependence:
     """With many classes, show the class that changes most; with very many categories, the most common ones."""
     axis, n = mean.axes[0], len(mean.axes[0].points)
     order = np.argsort(-axis.frequencies, kind="stable")

@@ -205,7 +205,7 @@ def _cells(drift: Drift, p_value: float, time: str | None, *, no_gaps: bool) -> 
             "unknown" if np.isnan(m) else format_time(m, time) if time is not None else number(m) for m in drift.medians
         ]
     return [
-        number(drift.distance),
+        f"{drift.distance:.4f}",
         "< 0.0001" if p_value < 0.0001 else f"{p_value:.4f}",
         *(percent(fraction) if fraction else "none" for fraction in ([] if no_gaps else drift.missing)),
         *medians,
@@ -223,14 +223,14 @@ def _words(drifted: list[int], names: list[str], of_target: bool) -> str:
 
 
 def _say_apart(score: Score) -> str:
-    found = f"ROC AUC {number(score.value)} (95 % interval {number(score.low)} to {number(score.high)}; 0.5 is chance)"
+    found = f"ROC AUC {score.value:.4f} (95 % interval {score.low:.4f} to {score.high:.4f}; 0.5 is chance)"
     verdict = "can tell" if score.low > 0.5 else "cannot tell"
     return f"All columns together: a forest {verdict} test rows from training rows, out-of-bag {found}."
 
 
 def _draw(model: TreeModel, feature: int, drift: Drift, columns: tuple[FloatArray, FloatArray], column: str) -> Markup:
     categories, time = model.schema_.categories[feature], model.schema_.times.get(feature)
-    words = f"{shorten(column, 40)}: distance {number(drift.distance)}"
+    words = f"{shorten(column, 40)}: distance {drift.distance:.4f}"
     if categories is not None and drift.fractions is not None:
         labels = [*map(str, categories.labels), "missing values", "unknown categories"]
         more = drift.fractions[1] - drift.fractions[0]

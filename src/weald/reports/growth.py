@@ -18,17 +18,18 @@ def section(found: OutOfBag) -> Section:
     curve = found.curve
     at = thin(len(curve.n_trees), MOST_POINTS)
     is_class = found.classes is not None
-    what = "misclassification rate" if is_class else "mean squared error"
+    what = "misclassification rate" if is_class else "root mean squared error"
     say = percent if is_class else number
-    half = curve.error[max(0, len(curve.error) // 2 - 1)]
+    error = curve.error if is_class else np.sqrt(curve.error)
+    half = error[max(0, len(error) // 2 - 1)]
     words = f"After half of the trees the out-of-bag error is {say(float(half))}, "
-    words += f"after all {found.n_trees:,} it is {say(found.error)}."
+    words += f"after all {found.n_trees:,} it is {say(float(error[-1]))}."
     picture = charts.lines(
-        [Series("", curve.n_trees[at].astype(float), curve.error[at])],
+        [Series("", curve.n_trees[at].astype(float), error[at])],
         x_words="trees",
         y_words=what,
         alt=words,
-        zero=bool(np.nanmin(curve.error) < np.nanmax(curve.error) / 3),
+        zero=bool(np.nanmin(error) < np.nanmax(error) / 3),
     )
     lead = "More trees do not overfit; they make predictions more stable. Once the curve is level, they change little."
     return Section("trees", "Number of trees", lead, figures(figure(picture, words)))

@@ -7,12 +7,12 @@ GUIDES: dict[str, tuple[tuple[str, str], ...]] = {
     "data": (("Input data: data frames, categories, missing values", "guides/input-data.md"),),
     "quality": (
         ("Out-of-bag error", "guides/out-of-bag-error.md"),
-        ("Class probabilities and probability calibration", "guides/probabilities.md"),
-        ("Quantiles and prediction intervals", "guides/prediction-intervals.md"),
+        ("Class probabilities and calibration", "guides/probabilities.md"),
     ),
+    "sure": (("Quantiles and prediction intervals", "guides/prediction-intervals.md"),),
     "trees": (("Choosing parameters", "guides/choosing-parameters.md"),),
     "importance": (("Feature importance", "guides/feature-importance.md"),),
-    "shap": (("Explaining predictions", "guides/explaining-predictions.md"),),
+    "shap": (("Explaining predictions: SHAP values", "guides/explaining-predictions.md"),),
     "dependence": (("Partial dependence and ALE", "guides/partial-dependence.md"),),
     "mistakes": (
         ("Explaining one row", "guides/explaining-one-row.md"),

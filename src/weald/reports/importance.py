@@ -16,7 +16,7 @@ from weald.inspection.importance_request import ByRow
 from weald.inspection.importance_result import Importance, names_of
 from weald.inspection.resample import count_rows
 from weald.reports import charts
-from weald.reports.section import Section, figure, name, note, number, stack, table
+from weald.reports.section import Section, column, figure, name, note, stack, table
 from weald.reports.svg import WIDE
 
 SHOWN = 20
@@ -25,8 +25,8 @@ WORK = 1.5e8  # maximum of rows x features x trees that are permuted
 KINDS = ("permutation", "debiased_mdi", "mdi")
 WORDS = {
     "permutation": "permutation",
-    "debiased_mdi": "impurity on new rows",
-    "mdi": "impurity on training rows",
+    "debiased_mdi": "debiased impurity",
+    "mdi": "impurity (MDI)",
 }
 
 
@@ -53,7 +53,7 @@ def stored_importances(model: TreeModel) -> list[Importance]:
     """Return the importances that a forest stores, without its training data."""
     names = names_of(model, None)
     words = (
-        "Computed from the rows that chose the cuts: it favors features with many values, whether or not they help "
+        "Computed from the rows that chose the splits: it favors features with many values, whether or not they help "
         "on new rows."
     )
     return [
@@ -94,16 +94,18 @@ def _list(found: list[Importance], order: IntArray) -> Markup:
         ranks = np.empty(len(order), dtype=int)
         ranks[one.order()] = np.arange(1, len(order) + 1)
         heads += [WORDS[one.kind], "rank"]
-        columns.append((one.values, ranks))
+        columns.append((column(one.values), ranks))
         if one.kind == "permutation" and one.p_value is not None:
             heads.append("p\N{NON-BREAKING HYPHEN}value")
     lines = []
     for f in order[:LISTED]:
         cells: list[str] = [name(found[0].names[f], 40)]
         for one, (values, ranks) in zip(found, columns, strict=True):
-            cells += [number(float(values[f])), str(ranks[f])]
+            cells += [values[f], str(ranks[f])]
             if one.kind == "permutation" and one.p_value is not None:
                 cells.append("< 0.0001" if one.p_value[f] < 0.0001 else f"{one.p_value[f]:.4f}")
         lines.append(cells)
     more = f"; the first {LISTED} of {len(order):,}" if len(order) > LISTED else ""
-    return table(heads, lines, caption=f"Importances of all kinds{more}", numeric=range(1, len(heads)), sortable=True)
+    return table(
+        heads, lines, caption=f"Feature importance by method{more}", numeric=range(1, len(heads)), sortable=True
+    )

@@ -32,21 +32,21 @@ def section(model: TreeModel, timings: Mapping[str, float], command: str | None)
         [words, words_of(seconds) if seconds >= 1 else f"{1000 * seconds:.1f} ms"] for words, seconds in timings.items()
     ]
     parts = [
-        subhead("Grow it again"),
+        subhead("Train it again"),
         tag(
             "p",
             "The same table, parameters and seed give the same forest, bit for bit, on any machine and with any number "
             "of threads. " + ("X and y are the training data." if command is None else "Run it in the same folder."),
         ),
         tag("pre", tag("code", join(*(command or code(model, changed)).splitlines(), between="\n")), tabindex=0),
-        table(["what", "value"], prints, caption="Fingerprints"),
+        table(["item", "value"], prints, caption="Fingerprints"),
         table(["step", "time"], times, caption="Times on this machine", numeric=(1,)) if times else Markup(""),
         table(
             ["parameter", "value", ""],
             [[k, repr(v), "" if k not in changed else "changed"] for k, v in given.items()],
             caption="Parameters",
         ),
-        table(["what", "version"], _versions(), caption="Date and versions of this report"),
+        table(["item", "version"], _versions(), caption="Date and versions of this report"),
     ]
     return Section(
         "making",

@@ -24,6 +24,7 @@ from weald.estimators.metrics import wilson
 from weald.reports.predictions import Predictions
 
 Z = 1.959963984540054  # 95 %
+UNITS_OF_TARGET = ("RMSE", "MAE", "bias")  # metrics in units of the target
 TINY = float(np.finfo(np.float64).eps)  # the smallest probability that log loss counts, as in scikit-learn
 
 

@@ -16,13 +16,13 @@ from weald.estimators import metrics
 from weald.estimators.base import TreeModel
 from weald.estimators.merging import take_trees
 from weald.forest.describe.markup import Markup, join, tag
+from weald.inspection.dependence_request import WeightedRows
 from weald.inspection.neighbors import find_neighbors
-from weald.inspection.partial_dependence import Rows
 from weald.inspection.row_explanation import explain_matrix_row, list_neighbors
 from weald.reports import shap
 from weald.reports.columns import dense
 from weald.reports.predictions import Predictions
-from weald.reports.section import Section, name, note, number, percent, stack, subhead, table
+from weald.reports.section import Section, column, name, note, number, percent, stack, subhead, table
 
 SHOWN = 20
 N_FEATURES = 5
@@ -65,10 +65,14 @@ def section(
         shown = [] if rows is None else [_value(model, rows, row, f) for f in features]
         why = [] if reasons is None else [reasons.words[i]]
         lines.append([name(row if ids is None else ids[row], 30), *known, *why, *shown])
-    explained = Markup("") if reasons is None or not lines else _explain(model, predictions, worst, source, reasons)
+    explained = (
+        Markup("")
+        if reasons is None or not lines
+        else _explain(model, predictions, worst, [known[0] for known in cells], source, reasons)
+    )
     what = "a wrong class, predicted with the largest margin" if is_classes else "the largest differences"
     where = predictions.source.capitalize()
-    lead = f"{where}: {what}. Look here first for wrong labels, and for what the columns do not show."
+    lead = f"{where}: {what}. Check these rows for wrong labels and missing features."
     caption = f"The {len(lines)} worst rows, counted from 0" if lines else "No row is wrong"
     return Section(
         "mistakes", "Largest errors", lead, stack(table(heads, lines, caption=caption, numeric=numeric), explained)
@@ -104,24 +108,30 @@ def _reasons(
 def _say_reasons(model: TreeModel, row: FloatArray, values: FloatArray, names: tuple[str, ...]) -> Markup:
     """List the largest contributions of a row, one below the other."""
     order = np.argsort(-np.abs(values), kind="stable")[:N_REASONS]
-    parts = []
+    parts, written = [], column(values)
     for f in order.tolist():
-        sign = "+" if values[f] >= 0 else ""
-        words = f"{sign}{number(float(values[f]))}"
+        words = ("+" if values[f] >= 0 else "") + written[f]
         value = _value(model, row[None], 0, f)
         parts.append(tag("span", name(names[f], 24), " ", value, ": ", words, class_="between"))
     return stack(*parts)
 
 
-def _explain(model: TreeModel, predictions: Predictions, worst: IntArray, source: Source, reasons: Reasons) -> Markup:
+def _explain(
+    model: TreeModel,
+    predictions: Predictions,
+    worst: IntArray,
+    truths: Sequence[str],
+    source: Source,
+    reasons: Reasons,
+) -> Markup:
     """Explain the worst rows in full, as `explain_row` does."""
     assert source.rows is not None  # noqa: S101  (for the type checker: there are reasons)
-    table_of_rows = Rows((source.rows.tocsr() if hasattr(source.rows, "tocsr") else source.rows,), None)
+    table_of_rows = WeightedRows((source.rows.tocsr() if hasattr(source.rows, "tocsr") else source.rows,), None)
     near = None
     if source.data is not None and source.rows.shape[0] * model.forest_.n_trees <= MOST_MEMBERS:
         near = find_neighbors(model, source.data)
     parts = [subhead("The worst rows explained")]
-    for i, at in enumerate(worst[:N_EXPLAINED].tolist()):
+    for i, (at, truth) in enumerate(zip(worst[:N_EXPLAINED].tolist(), truths, strict=False)):
         row, seen = reasons.rows[i : i + 1], None if reasons.seen is None else reasons.seen[:, i]
         trees = model if seen is None else take_trees(model, np.flatnonzero(~seen).tolist())
         neighbors = () if near is None else list_neighbors(model, row, near, seen)
@@ -131,7 +141,7 @@ def _explain(model: TreeModel, predictions: Predictions, worst: IntArray, source
         parts.append(
             tag(
                 "details",
-                tag("summary", name(words)),
+                tag("summary", name(words), ", true ", truth),
                 tag("pre", join(*text.splitlines(), between="\n"), tabindex=0),
                 open="" if i == 0 else None,
             )

@@ -26,7 +26,7 @@ document.addEventListener("keydown", event => {
   event.preventDefault();
 });
 const value = cell => {
-  const text = cell.textContent.trim().replace(/,/g, "").replace("−", "-").replace("none", "0").replace(/^[<>] /, "");
+  const text = cell.textContent.trim().replace(/,/g, "").replace(/−/g, "-").replace("none", "0").replace(/^[<>] /, "");
   return text !== "" && !isNaN(parseFloat(text)) ? parseFloat(text) : cell.textContent.toLowerCase();
 };
 $$("main table:not(.confusion)").forEach(table => $$("thead th", table).forEach((head, column) => {

@@ -8,7 +8,7 @@ from weald.estimators.base import TreeModel
 from weald.estimators.calibration.calibrator import calibrator_of
 from weald.forest.describe.markup import Markup, join, tag
 from weald.reports import classification, regression
-from weald.reports.metrics import TINY, Score, by_chance, judge, probability_of_truth
+from weald.reports.metrics import TINY, UNITS_OF_TARGET, Score, by_chance, judge, probability_of_truth
 from weald.reports.predictions import Predictions
 from weald.reports.section import Section, note, number, percent, stack, subhead, table
 
@@ -51,7 +51,9 @@ def _impossible(predictions: Predictions) -> Markup:
 
 def say(score: Score, value: float) -> str:
     """Format a value of a metric."""
-    return percent(value) if score.is_share else number(value)
+    if score.is_share:
+        return percent(value)
+    return number(value) if score.name in UNITS_OF_TARGET else f"{value:.4f}"
 
 
 def _cell(score: Score | None) -> Markup | str:

@@ -10,6 +10,8 @@ from weald.forest.describe.conditions import format_number
 from weald.forest.describe.markup import Markup, join, tag
 
 LONGEST = 60  # letters of a name or label that are shown
+LARGE = 1e9  # from here, numbers have a power of ten
+MOST_ROWS = 60  # of a table that is shown without scrolling down
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,34 @@ def percent(share: float) -> str:
 
 
 def number(value: float) -> str:
-    """Format a number for a table."""
-    return "unknown" if math.isnan(value) else format_number(float(value)).replace("-", "−")
+    """Format a number for a table or an axis, with about four digits."""
+    if math.isnan(value):
+        return "unknown"
+    size = abs(value)
+    if LARGE <= size < math.inf:
+        return _with_power(value)
+    text = f"{value:,.0f}" if 1e4 <= size < LARGE else format_number(float(value))
+    return text.replace("-", "−")
+
+
+def _with_power(value: float) -> str:
+    """Format a large number with three digits and a power of ten."""
+    digits = f"{value:.3g}" if abs(value) >= LARGE else f"{value:.2e}"
+    return digits.replace("e+0", "e").replace("e+", "e").replace("-", "−")
+
+
+def column(values: Iterable[float]) -> list[str]:
+    """Format numbers of one unit with the same number of decimals, four digits for the largest."""
+    numbers = [float(value) for value in values]
+    largest = max((abs(value) for value in numbers if math.isfinite(value)), default=0.0)
+    if largest >= LARGE:
+        return [_with_power(value) if value else "0" for value in numbers]
+    if largest < 1e-4:
+        return [number(value) for value in numbers]
+    decimals = max(0, 3 - math.floor(math.log10(largest)))
+    return [
+        f"{value + 0.0:,.{decimals}f}".replace("-", "−") if math.isfinite(value) else number(value) for value in numbers
+    ]
 
 
 def table(
@@ -54,14 +82,15 @@ def table(
     numeric: Iterable[int] = (),
     sortable: bool = False,
 ) -> Markup:
-    """Make a table that scrolls sideways if it is too wide; `numeric` columns are right-aligned."""
-    right = set(numeric)
+    """Make a table that scrolls if it is too wide, or very long; `numeric` columns are right-aligned."""
+    right, listed = set(numeric), list(rows)
+    caption += f" ({len(listed)} rows: scroll down)" if len(listed) > MOST_ROWS else ""
 
     def classes(column: int) -> str | None:
         return "n" if column in right else None
 
     head = (tag("th", text, scope="col", class_=classes(c)) for c, text in enumerate(heads))
-    lines = (tag("tr", *(tag("td", cell, class_=classes(c)) for c, cell in enumerate(row))) for row in rows)
+    lines = (tag("tr", *(tag("td", cell, class_=classes(c)) for c, cell in enumerate(row))) for row in listed)
     body = tag(
         "table",
         tag("caption", caption),

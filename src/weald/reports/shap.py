@@ -82,7 +82,7 @@ def _beeswarm(explanation: Explanation, order: IntArray, words: str) -> Markup:
     values = explanation.values[:, order]
     scale = svg.Scale(*svg.span(values, zero=True), left, svg.WIDTH - 12)
     f = svg.ChartArea(scale, svg.Scale(0, 1, height - 40, 6), svg.WIDTH, height)
-    parts = [svg.line(f.x(v), 6, f.x(v), f.y.start, "grid") for v in f.x.ticks()]
+    parts = [svg.line(f.x(v), 6, f.x(v), f.y.start, "grid") for v, _ in svg.fit_ticks(f.x)]
     parts.append(svg.line(f.x(0.0), 6, f.x(0.0), f.y.start, "axis"))
     reach = float(np.ptp(values)) or 1.0
     for i, feature in enumerate(order):

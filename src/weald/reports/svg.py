@@ -1,18 +1,19 @@
 """Charts as SVG: scales, axes and frames. Colors are those of the page's style sheet."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from weald.forest.describe.conditions import format_number
 from weald.forest.describe.markup import Markup, join, tag
-from weald.reports.section import shorten
+from weald.reports.section import number, shorten
 
 WIDTH, HEIGHT = 330, 240
 WIDE = 440  # width of a chart that fills the row
 LETTER = 6.1  # width of a letter of an axis, on average
+LETTER_OF_NAME = 6.8
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,21 @@ class Scale:
         return [i * step for i in range(first, last + 1)]
 
 
+def say(value: float) -> str:
+    """Format a number of a scale."""
+    return number(value)
+
+
+def fit_ticks(scale: Scale, most: int = 6, words: Callable[[float], str] = say) -> list[tuple[float, str]]:
+    """Choose as many ticks of a horizontal scale as have labels that fit beside one another."""
+    for n in range(most, 0, -1):
+        ticks = [(value, words(value)) for value in scale.ticks(n)]
+        pairs = pairwise((scale(value), LETTER * (len(label) + 2) / 2) for value, label in ticks)
+        if all(left + half <= right - other for (left, half), (right, other) in pairs):
+            break
+    return ticks
+
+
 def span(values: Sequence[float] | np.ndarray, *, zero: bool = False, room: float = 0.04) -> tuple[float, float]:
     """Choose the limits of a scale: slightly beyond the values."""
     known = np.asarray(values, dtype=float)
@@ -55,11 +71,6 @@ class ChartArea:
     y: Scale
     width: float
     height: float
-
-
-def say(value: float) -> str:
-    """Format a number of a scale."""
-    return format_number(value).replace("-", "−")
 
 
 def frame(x: tuple[float, float], y: tuple[float, float], *, width: float = WIDTH, height: float = HEIGHT) -> ChartArea:
@@ -92,7 +103,7 @@ def axes(
                 line(f.x.start, at, f.x.end, at, "grid"),
                 text(say(value), f.x.start - 6, at + 4, anchor="end"),
             ]
-    for value, words in x_ticks if x_ticks is not None else [(v, say(v)) for v in f.x.ticks()]:
+    for value, words in x_ticks if x_ticks is not None else fit_ticks(f.x):
         parts.append(text(words, f.x(value), f.y.start + 16))
     parts.append(line(f.x.start, f.y.start, f.x.end, f.y.start, "axis"))
     middle = (f.x.start + f.x.end) / 2

@@ -31,11 +31,23 @@ from weald.inspection.importance_request import ByRow, FitArguments, read_fit_ar
 from weald.inspection.importance_result import names_of
 from weald.inspection.resample import count_rows
 from weald.io.atomic import write_file
-from weald.reports import browser, columns, dependence, drift, growth, importance, making, mistakes, quality, shap
+from weald.reports import (
+    browser,
+    columns,
+    dependence,
+    drift,
+    growth,
+    how_sure,
+    importance,
+    making,
+    mistakes,
+    quality,
+    shap,
+)
 from weald.reports.metrics import Score, judge
 from weald.reports.page import write_page
 from weald.reports.predictions import Predictions, held_out, out_of_bag
-from weald.reports.section import Section, number, percent
+from weald.reports.section import Section
 
 
 class ReportOptions(FitArguments, total=False):
@@ -107,9 +119,9 @@ def report(
 ) -> Report:
     """Write a report on a fitted model: one HTML page that opens in any browser.
 
-    It shows the training data, metrics and charts of the predictions, the out-of-bag error by number of trees, feature
-    importance, SHAP values, partial dependence, the rows with the largest errors, some trees, and how to fit the model
-    again. The page is self-contained.
+    It shows the training data, metrics and charts of the predictions, how sure they are, the out-of-bag error by number
+    of trees, feature importance, SHAP values, partial dependence, the rows with the largest errors, some trees, and how
+    to fit the model again. The page is self-contained.
 
     Parameters
     ----------
@@ -156,11 +168,11 @@ def report(
     found = _look(model, data)
     sources = [a for a in (out_of_bag(found, model), None if X_test is None else held_out(model, X_test, y_test)) if a]
     rows = None if X is None else _read(model, X)
-    times.setdefault("the questions of this page", 0.0)
+    times.setdefault("computing this report", 0.0)
     tables = None if rows is None or X_test is None else drift.read_tables(model, rows, X_test)
     test = None if X_test is None else _read(model, X_test)
     sections = [*_sections(model, data, rows, test, tables, found, sources, ids)]
-    times["the questions of this page"] = time.perf_counter() - began
+    times["computing this report"] = time.perf_counter() - began
     sections.append(making.section(model, times, command))
     scores = [(predictions, judge(predictions)) for predictions in sources]
     heading = title if title is not None else type(model).__name__
@@ -250,6 +262,9 @@ def _sections(
         made.append(columns.section(model, rows, _target(model, data.y), names))
     if sources:
         made.append(quality.section(model, sources))
+        of_trees = _of_trees(model, sources, found)
+        if (sure := how_sure.section(of_trees)) is not None:
+            made.append(sure)
     model = uncalibrated(model)  # explanations are of the trees
     if found is not None:
         made.append(growth.section(found))
@@ -267,6 +282,15 @@ def _sections(
         made.append(mistakes.section(model, sources[0], _source(data, rows, test, sources[0], ids), order, names))
     made.append(browser.section(model))
     return made
+
+
+def _of_trees(model: TreeModel, sources: list[Predictions], found: OutOfBag | None) -> list[Predictions]:
+    """Return predictions of the trees: prediction sets are made of these even if the model is calibrated."""
+    plain = uncalibrated(model)
+    own = out_of_bag(found, plain)
+    if plain is model or own is None:
+        return sources
+    return [own]
 
 
 def _source(
@@ -302,10 +326,10 @@ def _words(model: TreeModel, rows: Matrix | None) -> str:
 
 
 def _cards(model: TreeModel, scores: list[tuple[Predictions, list[Score]]]) -> list[tuple[str, str]]:
-    cards = []
+    cards: list[tuple[str, str]] = []
     for predictions, judged in scores:
         second = next((score for score in judged if score.name in ("ROC AUC", "R²")), judged[1])
-        for score in (judged[0], second):
-            say = percent if score.is_share else number
-            cards.append((f"{score.name}, {predictions.source}", say(score.value)))
+        cards += [
+            (f"{score.name}, {predictions.source}", quality.say(score, score.value)) for score in (judged[0], second)
+        ]
     return [*cards, ("trees", f"{model.forest_.n_trees:,}"), ("nodes", f"{model.forest_.n_nodes:,}")]

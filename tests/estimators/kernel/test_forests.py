@@ -392,7 +392,7 @@ def test_growing_on_slicing_merging_and_pickling():
         weald.merge([whole, weald.KernelForestClassifier(8, mix=True, random_state=1).fit(X, y)])
 
 
-@pytest.mark.filterwarnings("ignore:The out-of-bag error has not settled")
+@pytest.mark.filterwarnings("ignore:The out-of-bag error has not converged")
 def test_grown_until_settled():
     model = weald.KernelForestRegressor("auto", random_state=0, max_estimators=96).fit(X, X[:, 0])
     assert model.forest_.n_trees >= 64

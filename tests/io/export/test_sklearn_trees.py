@@ -118,9 +118,21 @@ def test_impurities_and_sizes_are_those_of_scikit_learn():
     assert ours.value == pytest.approx(theirs.tree_.value[order])
 
 
+@pytest.mark.filterwarnings('ignore:Value `"friedman_mse"`')
 def test_a_criterion_that_weald_lacks_is_named():
-    _, theirs = fit(MODELS["absolute error"][0])
-    assert "the criterion absolute_error" in str(weald.from_sklearn(theirs, return_parity=True)[1])
+    _, theirs = fit(RandomForestRegressor(2, criterion="friedman_mse", max_depth=2))
+    assert "the criterion friedman_mse" in str(weald.from_sklearn(theirs, return_parity=True)[1])
+
+
+@pytest.mark.parametrize("criterion", ["poisson", "absolute_error"])
+def test_counts_and_medians_keep_their_criterion(criterion):
+    X, y = np.random.default_rng(0).normal(size=(80, 3)), np.arange(80) % 7
+    theirs = RandomForestRegressor(3, criterion=criterion, min_samples_leaf=4, random_state=0).fit(X, y)
+    ours, parity = weald.from_sklearn(theirs, return_parity=True)
+    assert ours.criterion == criterion
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X))
+    np.testing.assert_allclose(ours.feature_importances_, theirs.feature_importances_)
+    assert ("impurities are those of scikit-learn" in str(parity)) == (criterion == "poisson")
 
 
 @pytest.mark.parametrize(

@@ -359,13 +359,16 @@ def is_coarse(width: float, exponent: int) -> bool:
     return ldexp(width, exponent - FINE_BITS) < 1.0
 
 
-def fix_target(y: Sequence[float], n_draws: int | None, lengths: Sequence[int] | None) -> Target:
+def fix_target(
+    y: Sequence[float], n_draws: int | None, lengths: Sequence[int] | None, *, from_zero: bool = False
+) -> Target:
     """Express numbers as integers that can be summed exactly.
 
     By default they are narrow: their sums have 64 bits, or 128 with weights in fixed point. If an outlier would take
     the digits of all other numbers, and `lengths` are given, they are wide, so that the others keep their precision.
+    With `from_zero` the center is 0, so that sums of integers are sums of the numbers.
     """
-    center = min(y) / 2 + max(y) / 2
+    center = 0.0 if from_zero else min(y) / 2 + max(y) / 2
     reach = max(abs(v - center) for v in y)
     if reach == 0:
         return Target([0] * len(y), 0, center, 0)
@@ -373,9 +376,10 @@ def fix_target(y: Sequence[float], n_draws: int | None, lengths: Sequence[int] |
     exponent = narrow_exponent(k, n_draws)
     if lengths is not None:
         spread = spread_of(y, lengths)
-        reach = max(abs(v - spread.median) for v in y)
+        middle = 0.0 if from_zero else spread.median
+        reach = max(abs(v - middle) for v in y)
         if is_coarse(spread.width, min(exponent, DOUBLE_BITS - k)) and reach <= LARGEST:
-            center, exponent = spread.median, wide_exponent(math.frexp(reach)[1], n_draws)
+            center, exponent = middle, wide_exponent(math.frexp(reach)[1], n_draws)
     return Target([round(math.ldexp(v - center, exponent)) for v in y], 0, center, exponent)
 
 
@@ -383,8 +387,12 @@ def target_of(coded: Coded, growth: "Growth", *, may_be_wide: bool = True) -> Ta
     """Return the target as class numbers or as integers."""
     if coded.n_classes:
         return Target(coded.classes, coded.n_classes)
+    from_zero = growth.criterion in OF_COUNTS
+    if from_zero and min(coded.numbers) < 0:
+        raise ValueError(f"criterion '{growth.criterion}' needs targets of at least 0")
     exact = growth.bootstrap or (coded.whole and sum(coded.line) < WHOLE_LIMIT)
-    return fix_target(coded.numbers, growth.n_draws if exact else None, coded.line if may_be_wide else None)
+    n_draws, lengths = growth.n_draws if exact else None, coded.line if may_be_wide else None
+    return fix_target(coded.numbers, n_draws, lengths, from_zero=from_zero)
 
 
 LARGEST = 1.7976931348623157e308
@@ -520,16 +528,45 @@ class Tally:
     weight: int
     classes: list[int]
     total: int = 0
+    numbers: dict[int, int] = field(default_factory=dict)  # weights by target, for criteria about the median
 
     def plus(self, other: "Tally") -> "Tally":
         """Add the statistics of a disjoint set."""
         classes = [a + b for a, b in zip(self.classes, other.classes, strict=True)]
-        return Tally(self.size + other.size, self.weight + other.weight, classes, self.total + other.total)
+        numbers = add_weights(self.numbers, other.numbers, 1)
+        return Tally(self.size + other.size, self.weight + other.weight, classes, self.total + other.total, numbers)
 
     def minus(self, other: "Tally") -> "Tally":
         """Subtract the statistics of a subset."""
         classes = [a - b for a, b in zip(self.classes, other.classes, strict=True)]
-        return Tally(self.size - other.size, self.weight - other.weight, classes, self.total - other.total)
+        numbers = add_weights(self.numbers, other.numbers, -1)
+        return Tally(self.size - other.size, self.weight - other.weight, classes, self.total - other.total, numbers)
+
+
+def add_weights(some: dict[int, int], others: dict[int, int], sign: int) -> dict[int, int]:
+    """Add or subtract weights by target; targets without weight are left out."""
+    found = dict(some)
+    for q, weight in others.items():
+        found[q] = found.get(q, 0) + sign * weight
+    return {q: weight for q, weight in found.items() if weight}
+
+
+def medians(side: Tally) -> tuple[int, int]:
+    """Return the lowest and the highest weighted median: they differ if a half of the weight lies up to the lowest."""
+    low, seen = None, 0
+    for q in sorted(side.numbers):
+        seen += side.numbers[q]
+        if low is None and 2 * seen >= side.weight:
+            low = q
+        if low is not None and 2 * seen > side.weight:
+            return low, q
+    raise ValueError("a side without rows has no median")
+
+
+def deviations(side: Tally) -> int:
+    """Sum the absolute deviations from the median, which is the lowest sum for any center."""
+    median, _ = medians(side)
+    return sum(weight * abs(q - median) for q, weight in side.numbers.items())
 
 
 def log2(x: float) -> float:
@@ -544,6 +581,10 @@ def log2(x: float) -> float:
         series = series * zz + 1.0 / odd
     series = series * zz + 1.0
     return float(k) + z * series * 2.8853900817779268  # 2 / ln 2
+
+
+LN2 = 0.6931471805599453
+LARGEST_SHIFT = 900  # of decreases: sums of them stay below the largest double
 
 
 def x_log2_x(n: int) -> float:
@@ -576,6 +617,17 @@ def squared_error(side: Tally, mean: int) -> float:
     return a * a / float(side.weight)
 
 
+def poisson(side: Tally, mean: int) -> float:
+    """S * (log2 S - log2 weight), S the sum of the targets: up to a constant, minus half the deviance in bits."""
+    s = float(side.total)
+    return s * (log2(s) - log2(float(side.weight))) if side.total else 0.0
+
+
+def absolute_error(side: Tally, mean: int) -> float:
+    """Minus the sum of absolute deviations from the median."""
+    return -float(deviations(side))
+
+
 Term = Callable[[Tally, int], float]
 
 # A criterion scores a cut by term(left) + term(right); larger is better. `mean` is the node's mean, rounded down.
@@ -584,7 +636,13 @@ CRITERIA: dict[str, Term] = {
     "entropy": entropy,
     "misclassification": misclassification,
     "squared_error": squared_error,
+    "poisson": poisson,
+    "absolute_error": absolute_error,
 }
+# Targets are at least 0, and their integers are not centered. Sides whose targets are all 0 are not admissible.
+OF_COUNTS = ("poisson",)
+# Nodes predict the median, and their impurity is the mean absolute deviation from it.
+OF_MEDIANS = ("absolute_error",)
 # If scores are equal, the higher score by this criterion wins, before anything else is compared.
 TIE_BREAKERS: dict[str, Term] = {"misclassification": gini}
 
@@ -688,6 +746,8 @@ class Tree:
                 side.classes[label] += w
             else:
                 side.total += w * label
+            if self.growth.criterion in OF_MEDIANS:
+                side.numbers[label] = side.numbers.get(label, 0) + w
         return side
 
     def score(self, term: Term, node: Tally, *sides: Tally) -> float:
@@ -700,6 +760,15 @@ class Tree:
         """Return whether a feature is cut by sets: if it is categorical and has at most `max_categories`."""
         column, most = self.coded.columns[feature], self.growth.max_categories
         return column.is_categorical and (most == 0 or len(column.lows) <= most)
+
+    def decrease(self, gain: float, weight: int) -> float:
+        """Convert a gain in score to a decrease in impurity of rows of a weight, in units of 2^-decrease_unit."""
+        decrease = max(0.0, gain) / float(weight)
+        if self.growth.criterion == "poisson":  # from bits, in units of 2^-exponent
+            return ldexp(decrease * LN2, min(self.target.exponent, LARGEST_SHIFT))
+        if self.growth.criterion in OF_MEDIANS:  # in units of 2^-exponent
+            return ldexp(decrease, min(self.target.exponent, LARGEST_SHIFT))
+        return decrease
 
     def is_pure(self, ranks: Sequence[int]) -> bool:
         """Return whether all rows have the same target."""
@@ -719,7 +788,8 @@ class Tree:
         else:
             mean = self.target.center + ldexp(bounded_value(node), -self.target.exponent)
             flat.value.append(within_doubles(mean))
-            flat.impurity.append(variance(self, node))
+            of_median = self.growth.criterion in OF_MEDIANS
+            flat.impurity.append(mean_deviation(self, node) if of_median else variance(self, node))
 
 
 def feature_scales(weights: Sequence[float], n_features: int) -> list[int]:
@@ -875,7 +945,10 @@ def place_at_random(a: float, b: float, bits: int) -> float:
 
 
 def side_value(side: Tally) -> float:
-    """Prediction of a side: the probability of the second class, or the mean in units of the target's integers."""
+    """Prediction of a side: the probability of the second class, or the mean or median in the target's integers."""
+    if side.numbers:
+        low, high = medians(side)
+        return float(low) / 2 + float(high) / 2
     return float(side.classes[1] if side.classes else side.total) / float(side.weight)
 
 
@@ -900,6 +973,8 @@ def cuts_of_feature(tree: Tree, node: "Node", feature: int) -> Iterator[Split]:
         if min(left.size, right.size) < tree.growth.min_samples_leaf:
             continue
         if min(left.weight, right.weight) < tree.min_weight:
+            continue
+        if tree.growth.criterion in OF_COUNTS and min(left.total, right.total) == 0:
             continue
         split = Split(
             feature=feature,
@@ -942,7 +1017,11 @@ def mixed(tree: Tree, node: "Node") -> float:
     if tree.target.n_classes:
         term = CRITERIA[tree.growth.criterion]
         return term(Tally(tally.size, tally.weight, [tally.weight]), 0) - term(tally, 0)
+    if tree.growth.criterion in OF_MEDIANS:
+        return float(deviations(tally))
     squares, explained = squares_about_mean(tree, node)
+    if tree.growth.criterion == "poisson":  # half the deviance in bits, as if the rows were close to their mean
+        return max(0.0, squares - explained) * (0.5 / LN2) / side_value(tally)
     return max(0.0, squares - explained)
 
 
@@ -1022,7 +1101,7 @@ def find_split(tree: Tree, node: Node) -> None:
     split = best_split(tree, node)
     if split is None:
         return
-    node.decrease = max(0.0, split.score - undivided(tree, node)) / float(tree.root_weight)
+    node.decrease = tree.decrease(split.score - undivided(tree, node), tree.root_weight)
     if growth.min_impurity_decrease > 0 and ldexp(node.decrease, -tree.decrease_unit) < growth.min_impurity_decrease:
         return
     node.split = split
@@ -1128,8 +1207,10 @@ class FlatTree:
     )  # divided by the root's weight, in units of the target's integers
     value: list[float] = field(
         default_factory=list
-    )  # regression: mean; two classes with constraints: probability of the second
-    impurity: list[float] = field(default_factory=list)  # regression: variance of the node
+    )  # regression: mean or median; two classes with constraints: probability of the second
+    impurity: list[float] = field(
+        default_factory=list
+    )  # regression: variance of the node, or mean deviation from its median
     classes: list[Sequence[float]] = field(default_factory=list)  # classification: class weights, of leaves only
     weight_scale: float | None = None  # factor from weights to the user's units; None: 1
 
@@ -1196,6 +1277,11 @@ def variance(tree: Tree, node: Node) -> float:
     squares, explained = squares_about_mean(tree, node)
     spread = (squares - explained) / float(node.tally.weight)
     return ldexp(max(0.0, spread), -2 * tree.target.exponent)
+
+
+def mean_deviation(tree: Tree, node: Node) -> float:
+    """Mean absolute deviation of a node's targets from their median."""
+    return ldexp(float(deviations(node.tally)) / float(node.tally.weight), -tree.target.exponent)
 
 
 def grow_forest(coded: Coded, growth: Growth, seed: int, numbers: Sequence[int]) -> Iterator[FlatTree]:

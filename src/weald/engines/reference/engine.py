@@ -26,7 +26,7 @@ from weald.engines.interface import (
 )
 from weald.engines.params import Growth
 from weald.engines.quadrature import make_rule
-from weald.engines.reference import definition, dependence, kernels, permutation, shap
+from weald.engines.reference import definition, dependence, interventional, kernels, permutation, shap
 from weald.engines.reference import multi_output as several
 from weald.engines.reference import proximity as share
 from weald.engines.reference.shrinkage import shrink_tree
@@ -216,6 +216,7 @@ class ReferenceEngine(LocalEngine):
         """Compute SHAP values tree by tree and row by row."""
         rows, n = _dense(X).tolist(), forest.n_features
         values = np.zeros((len(rows), n, n) if task.pairs else (len(rows), n))
+        background = None if task.background is None else _dense(task.background).tolist()
         for t, tree in enumerate(_flat_trees(forest)):
             nodes = slice(*forest.tree_start[t : t + 2])
             weight, amounts = forest.weight[nodes].tolist(), task.amounts[nodes].tolist()
@@ -226,9 +227,13 @@ class ReferenceEngine(LocalEngine):
                     continue
                 if task.pairs:
                     shap.add_interactions(tree, weight, amounts, row, points, values[r])
+                    continue
+                if background is None:
+                    found = shap.shap_values(tree, weight, amounts, row, points)
                 else:
-                    for feature, value in shap.shap_values(tree, weight, amounts, row, points).items():
-                        values[r, feature] += value
+                    found = interventional.interventional_values(tree, amounts, row, background)
+                for feature, value in found.items():
+                    values[r, feature] += value
         return values
 
     def add_proximities(

@@ -71,7 +71,7 @@ class TargetsTally(Tally):
 
 def tally_together(each: list[Tally]) -> TargetsTally:
     """Combine the tallies of the targets, whose size and weight are the same."""
-    return TargetsTally(each[0].size, each[0].weight, [], 0, each)
+    return TargetsTally(each[0].size, each[0].weight, [], 0, each=each)
 
 
 @dataclass

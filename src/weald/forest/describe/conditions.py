@@ -8,7 +8,8 @@
 
 Texts, rules, explanations and plots all use this module, so their wording is the same.
 
-Missing values go to the heavier side unless the text says otherwise: that is the rule if a node saw none in training.
+Missing values go to the child with the larger weight unless the text says otherwise: the rule for nodes without missing
+values in training.
 """
 
 import math
@@ -19,6 +20,7 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 
 from weald.data.targets import labels_of
+from weald.data.task import OF_MEDIANS
 from weald.data.times import format_time
 from weald.data.types import Array, FloatArray, IntArray, Label
 from weald.errors import DataError, shown
@@ -104,6 +106,10 @@ class GrownWith(Protocol):
     @property
     def monotonic(self) -> Sequence[int]:
         """By feature; empty: none is constrained."""
+
+    @property
+    def criterion(self) -> str:
+        """The criterion of splits."""
 
 
 class FittedTree(Protocol):
@@ -252,13 +258,20 @@ def _with_labels(forest: Forest, names: Names, node: int, question: SplitConditi
     return question._replace(threshold=math.nan, labels=labels, listed=listed, others_left=others_left)
 
 
+def spreads_of(model: object, forest: Forest) -> FloatArray:
+    """Standard deviation of the targets of each node; with medians, their mean absolute deviation."""
+    growth = getattr(model, "growth_", None)
+    spread: FloatArray = forest.impurity if growth and growth.criterion in OF_MEDIANS else np.sqrt(forest.impurity)
+    return spread
+
+
 def describe_predictions(model: FittedTree, names: Names, nodes: Sequence[int] | IntArray) -> list[str]:
     """Describe the predictions of nodes of a tree, as leaves, and their numbers of rows."""
     forest = model.forest_
     at = np.asarray(nodes, dtype=np.int64)
     sizes = forest.size[at].tolist()
     if names.classes is None:
-        means, spreads = model.tree_.value[at, 0, 0].tolist(), np.sqrt(forest.impurity[at]).tolist()
+        means, spreads = model.tree_.value[at, 0, 0].tolist(), spreads_of(model, forest)[at].tolist()
         return [_describe_mean(*node) for node in zip(means, spreads, sizes, strict=True)]
     shares = model.tree_.value[at, 0, :]
     labels = names.classes[shares.argmax(axis=1)].tolist()

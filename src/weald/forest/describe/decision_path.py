@@ -7,7 +7,6 @@ import numpy as np
 from weald.data.short_repr import short_repr
 from weald.data.types import Array, FloatArray, Label
 from weald.forest.describe.conditions import FittedTree, Names, SplitCondition, describe_predictions, questions
-from weald.forest.describe.nodes import parents
 from weald.forest.forest import Forest
 
 
@@ -59,7 +58,7 @@ def explain_row(model: FittedTree, row: Array, leaf: int, names: Names) -> RowEx
 
 def _path_to(forest: Forest, leaf: int) -> list[int]:
     """List the nodes from the root to a leaf."""
-    above = parents(forest)
+    above = forest.parents()
     path = [leaf]
     while above[path[-1]] >= 0:
         path.append(int(above[path[-1]]))

@@ -7,8 +7,8 @@ training_error    the error on the tree's training rows
 
 import numpy as np
 
-from weald.data.task import Task
-from weald.data.types import Array, FloatArray, IntArray, Label
+from weald.data.task import OF_MEDIANS, Task
+from weald.data.types import Array, FloatArray, Label
 from weald.errors import ParameterError
 from weald.forest.describe.conditions import SIDES, FittedTree, Names, questions
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, Forest
@@ -27,7 +27,7 @@ def list_nodes(model: FittedTree, names: Names) -> dict[str, Array | list[Label]
     return {
         "node": np.arange(forest.n_nodes),
         "depth": forest.depth().astype(np.int64),
-        "parent": parents(forest),
+        "parent": forest.parents(),
         "left": np.where(cut, forest.left(), NONE).astype(np.int64),
         "right": np.where(cut, forest.right, NONE).astype(np.int64),
         "split": [None if q is None else q.left for q in asked],
@@ -56,20 +56,11 @@ def _node_predictions(model: FittedTree, names: Names) -> tuple[FloatArray, Arra
     return shares, prediction
 
 
-def parents(forest: Forest) -> IntArray:
-    """Number of each node's parent within its tree; -1 for the root. The forest has one tree."""
-    found = np.full(forest.n_nodes, NONE, dtype=np.int64)
-    split = np.flatnonzero(forest.feature >= 0)
-    found[split + 1] = split
-    found[forest.right[split]] = split
-    return found
-
-
 def errors(model: FittedTree) -> FloatArray:
-    """The error of each node as a leaf: misclassification rate, or mean squared error.
+    """The error of each node as a leaf: misclassification rate, mean squared error, or for medians mean absolute error.
 
-    NaN in a regression tree with monotonic constraints: the predictions of its nodes may differ from their means, which
-    are not stored.
+    NaN for medians that were moved by shrinkage, and in a regression tree with monotonic constraints: the predictions
+    of its nodes may differ from their means, which are not stored.
     """
     forest = model.forest_
     if forest.task is Task.CLASSIFICATION:
@@ -77,6 +68,8 @@ def errors(model: FittedTree) -> FloatArray:
     if any(model.growth_.monotonic):
         return np.full(forest.n_nodes, np.nan)
     moved = model.tree_.value[:, 0, 0] - forest.value  # by shrinkage
+    if model.growth_.criterion in OF_MEDIANS:
+        return np.where(moved == 0, forest.impurity, np.nan)
     found: FloatArray = forest.impurity + moved * moved
     return found
 
@@ -101,7 +94,7 @@ def total_impurity(model: FittedTree) -> float:
 
 
 def training_error(model: FittedTree) -> float:
-    """Misclassification rate by weight, or mean squared error, on the training rows of the tree."""
+    """Misclassification rate by weight, or mean squared (of medians: absolute) error, on the tree's training rows."""
     forest = model.forest_
     if forest.task is Task.REGRESSION:
         if any(model.growth_.monotonic):

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald.data.task import Task
 from weald.data.types import BoolArray, FloatArray, IntArray
 from weald.errors import ParameterError
-from weald.forest.describe.conditions import DescribedModel, Names, format_number, questions
+from weald.forest.describe.conditions import DescribedModel, Names, format_number, questions, spreads_of
 from weald.forest.forest import Forest
 from weald.forest.shrinkage import find_classes, predict_nodes
 
@@ -115,7 +115,7 @@ def sketch_tree(
     asked = questions(forest, names, shown.tolist())
     size = forest.size[shown].astype(np.int64)
     is_of_classes = forest.task is Task.CLASSIFICATION
-    said = _predict_classes(forest, shown, labels) if is_of_classes else _predict_means(forest, shown)
+    said = _predict_classes(forest, shown, labels) if is_of_classes else _predict_means(model, forest, shown)
     return Sketch(
         node=shown,
         left=np.where(opened, place[np.minimum(shown + 1, forest.n_nodes - 1)], -1),
@@ -209,9 +209,9 @@ def _predict_classes(forest: Forest, shown: IntArray, labels: list[str]) -> _Nod
     }
 
 
-def _predict_means(forest: Forest, shown: IntArray) -> _NodePredictions:
-    """Describe the mean and standard deviation of each node."""
-    mean, deviation = predict_nodes(forest)[shown, 0], np.sqrt(forest.impurity[shown])
+def _predict_means(model: DescribedModel, forest: Forest, shown: IntArray) -> _NodePredictions:
+    """Describe the mean and standard deviation of each node, or its median and mean deviation."""
+    mean, deviation = predict_nodes(forest)[shown, 0], spreads_of(model, forest)[shown]
     return {
         "answer": [format_number(m) for m in mean],
         "tally": [f"± {format_number(d)}, {int(n)} rows" for d, n in zip(deviation, forest.size[shown], strict=True)],

@@ -27,7 +27,16 @@ from weald.errors import ExportError, ParameterError, shown
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
 from weald.io.atomic import PathLike, write_file
 from weald.io.export.leaf_values import LeafValues, answers_of, refuse_overflow, require_exportable, utf8
-from weald.io.export.parity import Export, Parity, answer, compare, compared_values, not_compared, rows_to_compare
+from weald.io.export.parity import (
+    Export,
+    Parity,
+    answer,
+    compare,
+    compared_values,
+    lost_uncertainty,
+    not_compared,
+    rows_to_compare,
+)
 
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
@@ -205,7 +214,7 @@ def write_c(model: "TreeModel", path: PathLike | None, name: str, X: TableLike, 
         )
     refuse_overflow(forest)
     text = _text_of(model, forest, name)
-    parity = _compare(model, text, name, X) if check else not_compared(*LOST)
+    parity = _compare(model, text, name, X) if check else not_compared(*LOST, *lost_uncertainty(model))
     if path is not None:
         write_file(path, [text.encode("ascii")])
     return Export(text, parity)
@@ -302,8 +311,7 @@ def _walk(forest: Forest, answers: LeafValues, name: str) -> str:
     at[is_split] = np.arange(n_splits)
     at[~is_split] = n_places + answers.number
     split = np.flatnonzero(is_split)
-    roots = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))
-    nodes = np.column_stack([asked, at[split + 1], at[roots[split] + forest.right[split]]])
+    nodes = np.column_stack([asked, at[split + 1], at[forest.right_children()[split]]])
     has_sets = len(forest.category_start) > 1
     flags = {"missing_left": MISSING_LEFT, "categorical": CATEGORICAL, "others_left": OTHERS_LEFT}
     return WALK.format(
@@ -370,7 +378,15 @@ def _compare(model: "TreeModel", text: str, name: str, X: TableLike) -> Parity:
         source.write_text(text, encoding="ascii")
         compile_c(compiler, source, library)
         theirs = run_c(library, name, rows, model.forest_.n_classes)
-    return compare(_version_of(compiler), compared_values(model.forest_), answer(model, rows), theirs, 0.0, *LOST)
+    return compare(
+        _version_of(compiler),
+        compared_values(model.forest_),
+        answer(model, rows),
+        theirs,
+        0.0,
+        *LOST,
+        *lost_uncertainty(model),
+    )
 
 
 def find_compiler() -> list[str]:

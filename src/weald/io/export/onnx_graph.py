@@ -27,7 +27,7 @@ from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
 from weald.io.atomic import PathLike, write_file
 from weald.io.export.leaf_values import LeafValues, answers_of, refuse_overflow, require_exportable, utf8
 from weald.io.export.packages import require
-from weald.io.export.parity import Export, Parity, answer, compare, not_compared, rows_to_compare
+from weald.io.export.parity import Export, Parity, answer, compare, lost_uncertainty, not_compared, rows_to_compare
 
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
@@ -52,7 +52,7 @@ def write_onnx(model: "TreeModel", path: PathLike | None, X: TableLike, *, colum
             "for example model[:50], or export it as C."
         )
     written = graph.SerializeToString()
-    lost = (*LOST, *_lost_labels(model))
+    lost = (*LOST, *lost_uncertainty(model), *_lost_labels(model))
     parity = _compare(model, written, X, lost, columns=columns) if check else not_compared(*lost)
     if path is not None:
         write_file(path, [written])

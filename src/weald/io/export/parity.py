@@ -82,6 +82,16 @@ class Export:
         return str(self.parity)
 
 
+def lost_uncertainty(model: "TreeModel") -> list[str]:
+    """Describe what quantiles, intervals and prediction sets need, which no export contains."""
+    kept = vars(model)
+    lost = ["targets of leaves: no quantiles"] if "leaf_targets_" in kept else []
+    if "kept_errors_" in kept:
+        kind = "intervals" if model.forest_.task is Task.REGRESSION else "prediction sets"
+        lost.append(f"errors of predictions: no {kind}")
+    return lost
+
+
 def not_compared(*lost: str) -> Parity:
     """Return the parity of an export that was not compared."""
     return Parity("", "", 0, 0, 0, 0.0, lost)
@@ -176,10 +186,9 @@ def _mixed_rows(forest: Forest, n_labels: list[int], n_rows: int, rng: np.random
 def parents_of(forest: Forest) -> IntArray:
     """Return each node's parent among all nodes, negative if the node is its right child; roots have n_nodes."""
     parents = np.full(forest.n_nodes, forest.n_nodes, dtype=np.int64)
-    roots = np.repeat(forest.tree_start[:-1], np.diff(forest.tree_start))
     split = np.flatnonzero(forest.feature >= 0)
     parents[split + 1] = split
-    parents[roots[split] + forest.right[split]] = -1 - split
+    parents[forest.right_children()[split]] = -1 - split
     return parents
 
 

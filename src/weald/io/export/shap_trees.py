@@ -14,7 +14,16 @@ from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
 from weald.forest.shrinkage import find_classes, predict_nodes
 from weald.io.export.leaf_values import refuse_overflow, require_exportable, votes_are_hard
 from weald.io.export.packages import require
-from weald.io.export.parity import Export, Parity, answer, compare, compared_values, not_compared, rows_to_compare
+from weald.io.export.parity import (
+    Export,
+    Parity,
+    answer,
+    compare,
+    compared_values,
+    lost_uncertainty,
+    not_compared,
+    rows_to_compare,
+)
 
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
@@ -37,7 +46,7 @@ def write_shap(model: "TreeModel", X: TableLike, *, check: bool) -> Export:
         "input_dtype": np.float64,
         "internal_dtype": np.float64,
     }
-    parity = _compare(made, model, X) if check else not_compared(*LOST)
+    parity = _compare(made, model, X) if check else not_compared(*LOST, *lost_uncertainty(model))
     return Export(made, parity)
 
 
@@ -104,5 +113,11 @@ def _compare(made: dict[str, object], model: "TreeModel", X: TableLike) -> Parit
     rows = rows_to_compare(model, X)
     theirs = np.asarray(shap.TreeExplainer(made).model.predict(rows)).reshape(len(rows), -1)
     return compare(
-        f"shap {shap.__version__}", compared_values(model.forest_), answer(model, rows), theirs, TOLERANCE, *LOST
+        f"shap {shap.__version__}",
+        compared_values(model.forest_),
+        answer(model, rows),
+        theirs,
+        TOLERANCE,
+        *LOST,
+        *lost_uncertainty(model),
     )

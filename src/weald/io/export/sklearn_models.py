@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from weald import impurity
-from weald.data.task import Task
+from weald.data.task import OF_COUNTS, Task
 from weald.data.types import Array, BoolArray, FloatArray, Native, TableLike
 from weald.engines.criteria import canonical
 from weald.errors import ExportError
@@ -34,6 +34,7 @@ from weald.io.export.parity import (
     compare,
     compared_values,
     edge_rows,
+    lost_uncertainty,
     n_categories,
     not_compared,
 )
@@ -162,9 +163,11 @@ def _lost(model: "TreeModel", made: Native) -> list[str]:
         lost.append(f"parameters that scikit-learn lacks: {', '.join(lacking)}")
     if _criterion(model) != given["criterion"]:
         lost.append(f"the criterion {given['criterion']}: impurities are Gini impurities")
+    if given["criterion"] in OF_COUNTS:
+        lost.append(f"the impurities of the criterion {given['criterion']}: they are variances")
     if any(c is not None and not _is_boolean(model, f) for f, c in enumerate(model.schema_.categories)):
         lost.append("labels of categories: rows have their numbers")
-    return lost
+    return [*lost, *lost_uncertainty(model)]
 
 
 # --------------------------------------------------------------------------------------------------- the estimator

@@ -17,7 +17,7 @@ import numpy as np
 
 from weald.data.schema import Schema
 from weald.data.table import Table
-from weald.data.task import Task
+from weald.data.task import OF_COUNTS, Task
 from weald.data.types import Array, BoolArray, FloatArray, IntArray, Native, TableLike
 from weald.engines import params
 from weald.engines.criteria import names
@@ -346,5 +346,5 @@ def _compare(model: Native, made: "TreeModel", X: TableLike) -> Parity:
 def _lost(model: Native) -> list[str]:
     """List what the model loses."""
     task = Task.CLASSIFICATION if hasattr(model, "classes_") else Task.REGRESSION
-    known = model.criterion in names(task)
+    known = model.criterion in names(task) and model.criterion not in OF_COUNTS
     return [*LOST, *([] if known else [f"the criterion {model.criterion}: impurities are those of scikit-learn"])]

@@ -55,7 +55,7 @@ class Reader(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class StatementPlan:
     """A model, as far as it becomes a statement."""
 
     dialect: Dialect
@@ -136,7 +136,7 @@ def _names(parameter: str, given: object) -> tuple[str, ...]:
     return tuple(str(name) for name in given)
 
 
-def _plan(model: "TreeModel", forest: Forest, dialect: Dialect, source: SourceTable) -> Plan:
+def _plan(model: "TreeModel", forest: Forest, dialect: Dialect, source: SourceTable) -> StatementPlan:
     asked = np.unique(forest.feature[forest.feature >= 0]).tolist()
     readers = {}
     for f in asked:
@@ -155,7 +155,7 @@ def _plan(model: "TreeModel", forest: Forest, dialect: Dialect, source: SourceTa
             f"classes, {len(source.keep)} columns to keep and {dialect.trees_at_once} trees; {dialect.product} allows "
             f"{dialect.most_columns}. Fit with fewer features, or use to_c or compile."
         )
-    return Plan(dialect, forest, answers_of(model), readers, classes, class_kind)
+    return StatementPlan(dialect, forest, answers_of(model), readers, classes, class_kind)
 
 
 def _refuse_twins(dialect: Dialect, source: SourceTable, columns: list[str]) -> None:
@@ -174,7 +174,7 @@ def _refuse_twins(dialect: Dialect, source: SourceTable, columns: list[str]) -> 
 # ------------------------------------------------------------------------------------------------ the statement
 
 
-def _statement(plan: Plan, source: SourceTable) -> str:
+def _statement(plan: StatementPlan, source: SourceTable) -> str:
     """Return the whole statement. Its size is known before all of it is made."""
     from weald import __version__
 
@@ -196,7 +196,7 @@ def _statement(plan: Plan, source: SourceTable) -> str:
     return head + "".join(parts)
 
 
-def _chain(plan: Plan, source: SourceTable) -> Iterator[str]:
+def _chain(plan: StatementPlan, source: SourceTable) -> Iterator[str]:
     """Yield the statement: each SELECT reads the one before, the first one the table."""
     name = "q"
     while source.table[-1].lower().startswith(name):
@@ -218,7 +218,7 @@ def _chain(plan: Plan, source: SourceTable) -> Iterator[str]:
 Level = tuple[list[str], Iterable[str]]  # what a SELECT passes on, and what it adds
 
 
-def _levels(plan: Plan, source: SourceTable) -> Iterator[Level]:
+def _levels(plan: StatementPlan, source: SourceTable) -> Iterator[Level]:
     """Yield the SELECTs, the first one first. Each column that passes through has one name on all levels."""
     dialect = plan.dialect
     kept = [f"k{i}" for i in range(len(source.keep))]
@@ -242,11 +242,11 @@ def _levels(plan: Plan, source: SourceTable) -> Iterator[Level]:
         yield names, [f"s0 / {dialect.double(plan.answers.divisor)} AS {PREDICTION}"]
 
 
-def _sums(plan: Plan) -> list[str]:
+def _sums(plan: StatementPlan) -> list[str]:
     return [f"s{k}" for k in range(max(1, len(plan.classes)))]
 
 
-def _zeros(plan: Plan) -> list[str]:
+def _zeros(plan: StatementPlan) -> list[str]:
     return [f"{plan.dialect.double(0.0)} AS {s}" for s in _sums(plan)]
 
 
@@ -263,7 +263,7 @@ def _read(dialect: Dialect, reader: Reader, name: str) -> str:
     return f"CASE {cell} {known} END AS {name}"
 
 
-def _winner(plan: Plan) -> str:
+def _winner(plan: StatementPlan) -> str:
     """Return the label of the first of the greatest sums."""
     assert plan.class_kind is not None  # noqa: S101  (classes have a kind)
     labels = [plan.dialect.label(c, plan.class_kind) for c in plan.classes]
@@ -273,7 +273,7 @@ def _winner(plan: Plan) -> str:
     return f"CASE {cases} ELSE {labels[-1]} END AS {PREDICTION}"
 
 
-def _probabilities(plan: Plan) -> Iterator[str]:
+def _probabilities(plan: StatementPlan) -> Iterator[str]:
     divisor = plan.dialect.double(plan.answers.divisor)
     return (f"s{k} / {divisor} AS {PROBABILITY}{k}" for k in range(len(plan.classes)))
 
@@ -289,7 +289,7 @@ def _greatest(dialect: Dialect, names: list[str]) -> str:
 # ------------------------------------------------------------------------------------------------------- a tree
 
 
-def _tree(plan: Plan, tree: int) -> str:
+def _tree(plan: StatementPlan, tree: int) -> str:
     """Return a tree as an expression: the mean, or in classification the number of its leaf value."""
     forest, answers = plan.forest, plan.answers
     begin, end = forest.tree_start[tree : tree + 2].tolist()
@@ -305,7 +305,7 @@ def _tree(plan: Plan, tree: int) -> str:
     return _subtree(plan, (begin, end), begin, leaves)
 
 
-def _subtree(plan: Plan, span: tuple[int, int], root: int, leaves: list[str]) -> str:
+def _subtree(plan: StatementPlan, span: tuple[int, int], root: int, leaves: list[str]) -> str:
     """Return the subtree in a span of nodes: follow the larger child, and leave the path to the smaller ones."""
     forest, cases, (node, end) = plan.forest, [], span
     while forest.feature[node] >= 0:
@@ -318,7 +318,7 @@ def _subtree(plan: Plan, span: tuple[int, int], root: int, leaves: list[str]) ->
     return f"CASE {' '.join(cases)} ELSE {leaves[node - root]} END" if cases else leaves[node - root]
 
 
-def _condition(plan: Plan, node: int, *, goes_left: bool) -> str:
+def _condition(plan: StatementPlan, node: int, *, goes_left: bool) -> str:
     """Return when a row goes to one side of a split. NULL does not: comparisons with it are not true."""
     forest = plan.forest
     f, flags = int(forest.feature[node]), int(forest.flags[node])
@@ -340,7 +340,7 @@ def _condition(plan: Plan, node: int, *, goes_left: bool) -> str:
 # ------------------------------------------------------------------------------------------------------ the votes
 
 
-def _add_votes(plan: Plan, trees: range) -> Iterator[str]:
+def _add_votes(plan: StatementPlan, trees: range) -> Iterator[str]:
     """Yield the sum of each class after some more trees: what a leaf value adds is found by its number."""
     votes = [_votes_of(plan, t) for t in trees]
     for k in range(len(plan.classes)):
@@ -351,7 +351,7 @@ def _add_votes(plan: Plan, trees: range) -> Iterator[str]:
         yield " + ".join([f"s{k}", *added]) + f" AS s{k}"
 
 
-def _votes_of(plan: Plan, tree: int) -> tuple[list[int], FloatArray]:
+def _votes_of(plan: StatementPlan, tree: int) -> tuple[list[int], FloatArray]:
     """Return the numbers of the leaf values of a tree, ascending, and what they add (values x classes)."""
     answers, (begin, end) = plan.answers, plan.forest.tree_start[tree : tree + 2].tolist()
     first = (begin - tree) // 2 + tree
@@ -382,7 +382,7 @@ def _steps(dialect: Dialect, x: str, numbers: list[int], amounts: FloatArray) ->
 
 
 def _compare(
-    model: "TreeModel", plan: Plan, source: SourceTable, X: TableLike, connection: Native, lost: list[str]
+    model: "TreeModel", plan: StatementPlan, source: SourceTable, X: TableLike, connection: Native, lost: list[str]
 ) -> Parity:
     """Run the statement on rows at the edges of leaves, in a table made for it."""
     rows = _as_labels(plan, rows_to_compare(model, X))
@@ -398,7 +398,7 @@ def _compare(
     return compare(plan.dialect.product, compared_values(plan.forest), answer(model, rows), theirs, 0.0, *lost)
 
 
-def _as_labels(plan: Plan, rows: FloatArray) -> FloatArray:
+def _as_labels(plan: StatementPlan, rows: FloatArray) -> FloatArray:
     """Move the numbers of ordered categories to the nearest ones that have a label."""
     for f, reader in plan.readers.items():
         if reader.labels is not None:
@@ -407,7 +407,7 @@ def _as_labels(plan: Plan, rows: FloatArray) -> FloatArray:
     return rows
 
 
-def _require_labels(model: "TreeModel", plan: Plan, rows: FloatArray, theirs: list[object]) -> None:
+def _require_labels(model: "TreeModel", plan: StatementPlan, rows: FloatArray, theirs: list[object]) -> None:
     winners = sum_votes(model, model.forest_, rows).argmax(axis=1)
     ours = [plan.classes[k] for k in winners]
     wrong = [i for i, (one, other) in enumerate(zip(ours, theirs, strict=True)) if one != other]
@@ -432,7 +432,7 @@ def open_database(dialect: Dialect) -> Native:
     )
 
 
-def _run(plan: Plan, source: SourceTable, rows: FloatArray, connection: Native) -> list[tuple[object, ...]]:
+def _run(plan: StatementPlan, source: SourceTable, rows: FloatArray, connection: Native) -> list[tuple[object, ...]]:
     """Predict rows in a temporary table that has the columns of the model, and the number of each row."""
     dialect, number = plan.dialect, "row number"
     while number in source.columns:
@@ -473,7 +473,7 @@ def _column_type(dialect: Dialect, reader: Reader) -> str:
     return dialect.boolean_type if reader.kind == "booleans" else dialect.double_type
 
 
-def _cells(plan: Plan, rows: FloatArray) -> Iterator[tuple[object, ...]]:
+def _cells(plan: StatementPlan, rows: FloatArray) -> Iterator[tuple[object, ...]]:
     """Yield rows as the database holds them: the number of the row, numbers, and labels."""
     columns: list[Sequence[object]] = [range(len(rows))]
     for f, reader in plan.readers.items():

@@ -15,7 +15,16 @@ from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
 from weald.io.atomic import PathLike
 from weald.io.export.leaf_values import answers_of, refuse_overflow, require_exportable
 from weald.io.export.packages import require
-from weald.io.export.parity import Export, Parity, answer, compare, compared_values, not_compared, rows_to_compare
+from weald.io.export.parity import (
+    Export,
+    Parity,
+    answer,
+    compare,
+    compared_values,
+    lost_uncertainty,
+    not_compared,
+    rows_to_compare,
+)
 
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
@@ -32,7 +41,7 @@ def write_treelite(model: "TreeModel", path: PathLike | None, X: TableLike, *, c
     refuse_overflow(forest)
     treelite = require("treelite", "to_treelite")
     made = _build(require("treelite.model_builder", "to_treelite"), model, forest)
-    parity = _compare(treelite, made, model, X) if check else not_compared(*LOST)
+    parity = _compare(treelite, made, model, X) if check else not_compared(*LOST, *lost_uncertainty(model))
     if path is not None:
         made.serialize(str(Path(path)))
     return Export(made, parity)
@@ -112,4 +121,5 @@ def _compare(treelite: Native, made: Native, model: "TreeModel", X: TableLike) -
         theirs,
         tolerance,
         *LOST,
+        *lost_uncertainty(model),
     )
