@@ -463,6 +463,52 @@ class TreeModel(BaseEstimator):
         check_flags(check=check)
         return write_sql(self, path, dialect, (table, columns, keep), X, connection, check=check)
 
+    def to_js(
+        self,
+        path: PathLike | None = None,
+        *,
+        name: str = "forest",
+        module: bool = True,
+        X: TableLike = None,
+        check: bool = True,
+    ) -> "Export":
+        """Export the model as one file of JavaScript without dependencies that predicts the same bits.
+
+        `forest.predict(x)` returns the label or the mean, `forest.predictProba(x)` the class probabilities. Rows are
+        arrays, or objects with the values by name; categories are given by label, missing values as null or NaN.
+
+        Parameters
+        ----------
+        path : path, optional
+            The file to write. None: no file; the text is in the result.
+        name : str, default="forest"
+            Name of the object.
+        module : bool, default=True
+            Whether the file is a module, whose default export is the object. False: a classic script, which declares
+            the object as a global variable.
+        X : array or data frame, optional
+            Rows to compare, besides generated edge cases: values on thresholds, one ulp beside them, missing.
+        check : bool, default=True
+            Whether to run the file and compare its predictions. Needs Node.js.
+
+        Returns
+        -------
+        weald.io.export.parity.Export
+            The text, as `model`, and the `parity` of its predictions.
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeClassifier
+        >>> model = DecisionTreeClassifier().fit([[1.0], [2.0]], ["no", "yes"])
+        >>> export = model.to_js(check=False)
+        >>> "export default forest;" in export.model
+        True
+        """
+        from weald.io.export.js_code import write_js
+
+        check_flags(module=module, check=check)
+        return write_js(self, path, name, X, module=module, check=check)
+
     def to_onnx(
         self, path: PathLike | None = None, *, columns: bool = False, X: TableLike = None, check: bool = True
     ) -> "Export":

@@ -1,39 +1,17 @@
 """How databases write what a statement needs: names, text, doubles, and the reading of columns.
 
     DIALECTS         by name: "duckdb", "sqlite", "postgresql"
-    kind_of_labels   whether labels are text, numbers, whole numbers or booleans
 
 Names and text come from the user's tables and may contain anything. Both are quoted, always; NUL cannot be.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal, TypeAlias
 
 from weald.errors import ExportError
+from weald.io.export.label_kinds import LabelKind
 from weald.io.export.leaf_values import utf8
-
-LabelKind: TypeAlias = Literal["text", "booleans", "whole numbers", "numbers"]
-MOST_WHOLE = 2**53  # up to which doubles are exact
-
-
-def kind_of_labels(labels: Sequence[object], what: str) -> LabelKind:
-    """Return the kind of labels. Refuse those that a column of a database cannot hold, or not exactly."""
-    if all(isinstance(label, str) for label in labels):
-        return "text"
-    if all(isinstance(label, bool) for label in labels):
-        return "booleans"
-    if all(isinstance(label, int | float) and not isinstance(label, bool) for label in labels):
-        large = [label for label in labels if isinstance(label, int) and abs(label) > MOST_WHOLE]
-        if large:
-            raise ExportError(
-                f"{what} have the number {large[0]}, which is not a double. Write such numbers as text and fit again."
-            )
-        return "whole numbers" if all(isinstance(label, int) for label in labels) else "numbers"
-    kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
-    raise ExportError(f"{what} are of type {kinds}, which SQL has no literals for. Write them as text and fit again.")
 
 
 @dataclass(frozen=True)

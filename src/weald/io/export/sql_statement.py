@@ -25,10 +25,20 @@ from weald.errors import ExportError, ParameterError, shown
 from weald.estimators.prediction import sum_votes
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
 from weald.io.atomic import PathLike, write_file
+from weald.io.export.label_kinds import LabelKind, kind_of_labels
 from weald.io.export.leaf_values import LeafValues, answers_of, refuse_overflow, require_exportable
 from weald.io.export.packages import require
-from weald.io.export.parity import Export, Parity, answer, compare, compared_values, not_compared, rows_to_compare
-from weald.io.export.sql_dialects import DIALECTS, Dialect, LabelKind, kind_of_labels
+from weald.io.export.parity import (
+    Export,
+    Parity,
+    answer,
+    compare,
+    compared_values,
+    lost_uncertainty,
+    not_compared,
+    rows_to_compare,
+)
+from weald.io.export.sql_dialects import DIALECTS, Dialect
 
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
@@ -85,14 +95,14 @@ def write_sql(
     read = _source_of(model, *source)
     plan = _plan(model, forest, spoken, read)
     text = _statement(plan, read)
-    lost = [*LOST, *_lost_checks(model)]
+    lost = [*LOST, *lost_uncertainty(model), *lost_checks(model)]
     parity = _compare(model, plan, read, X, connection, lost) if check else not_compared(*lost)
     if path is not None:
         write_file(path, [text.encode()])
     return Export(text, parity)
 
 
-def _lost_checks(model: "TreeModel") -> Iterator[str]:
+def lost_checks(model: "TreeModel") -> Iterator[str]:
     """List the errors that `predict` raises for rows that the database predicts."""
     if getattr(model, "missing", "learn") == "error":
         yield 'missing="error": rows with missing values get a prediction'
