@@ -9,14 +9,14 @@ from weald.cli import screen
 from weald.cli.options import Json, ModelFile
 from weald.cli.screen import Facts
 
-WAYS = {".onnx": "onnx", ".c": "c", ".json": "json", ".sql": "sql"}
+WAYS = {".onnx": "onnx", ".c": "c", ".json": "json", ".js": "js", ".sql": "sql"}
 
 
 def convert(
     model: ModelFile,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="*.onnx, *.c, *.json or *.sql")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="*.onnx, *.c, *.js, *.json or *.sql")],
     to: Annotated[
-        str | None, typer.Option(metavar="FORMAT", help="onnx, c, json or sql; default: by the extension of --out")
+        str | None, typer.Option(metavar="FORMAT", help="onnx, c, js, json or sql; default: by the extension of --out")
     ] = None,
     dialect: Annotated[
         str | None, typer.Option(metavar="DATABASE", help="for SQL: duckdb, sqlite or postgresql")
@@ -27,7 +27,7 @@ def convert(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Write a model as ONNX, C, JSON or SQL.
+    """Write a model as ONNX, C, JavaScript, JSON or SQL.
 
     Its predictions are compared with those of the model, except by PostgreSQL.
     """

@@ -56,7 +56,7 @@ class SourceTable(NamedTuple):
     keep: tuple[str, ...]  # columns to return beside the prediction
 
 
-class Reader(NamedTuple):
+class ColumnReader(NamedTuple):
     """How the statement reads a feature."""
 
     column: str
@@ -71,7 +71,7 @@ class StatementPlan:
     dialect: Dialect
     forest: Forest
     answers: LeafValues
-    readers: dict[int, Reader]  # of the features that trees ask for
+    readers: dict[int, ColumnReader]  # of the features that trees ask for
     classes: tuple[object, ...]  # empty in regression
     class_kind: LabelKind | None
 
@@ -153,7 +153,7 @@ def _plan(model: "TreeModel", forest: Forest, dialect: Dialect, source: SourceTa
         categories, column = model.schema_.categories[f], source.columns[f]
         labels = None if categories is None else tuple(categories.labels.tolist())
         kind = None if labels is None else kind_of_labels(labels, f"The categories of column {column!r}")
-        readers[f] = Reader(column, labels, kind)
+        readers[f] = ColumnReader(column, labels, kind)
     is_of_classes = forest.task is Task.CLASSIFICATION
     classes: tuple[object, ...] = tuple(model.classes_.tolist()) if is_of_classes else ()
     class_kind = kind_of_labels(classes, "The classes") if is_of_classes else None
@@ -260,7 +260,7 @@ def _zeros(plan: StatementPlan) -> list[str]:
     return [f"{plan.dialect.double(0.0)} AS {s}" for s in _sums(plan)]
 
 
-def _read(dialect: Dialect, reader: Reader, name: str) -> str:
+def _read(dialect: Dialect, reader: ColumnReader, name: str) -> str:
     """Read a column as doubles, or as numbers of categories. NULL, NaN and unknown labels are NULL."""
     column = f"d.{dialect.identifier(reader.column)}"
     if reader.labels is None:
@@ -477,7 +477,7 @@ def _settings(dialect: Dialect, cursor: Native) -> Iterator[None]:
     cursor.execute(f"SET jit = {before}")
 
 
-def _column_type(dialect: Dialect, reader: Reader) -> str:
+def _column_type(dialect: Dialect, reader: ColumnReader) -> str:
     if reader.kind == "text":
         return dialect.text_type
     return dialect.boolean_type if reader.kind == "booleans" else dialect.double_type
