@@ -83,8 +83,7 @@ class FewRowsSearch {
 
     // Cuts after each of the first n_cuts keys where the code changes, with `added` on the left.
     void cut(std::uint32_t n_cuts, std::uint32_t added, bool missing_left) {
-        const float top =
-            scorer_.admits_all() ? near_scores<true>(n_cuts, added) : near_scores<false>(n_cuts, added);
+        const float top = scorer_.admits_all() ? near_scores<true>(n_cuts, added) : near_scores<false>(n_cuts, added);
         if (static_cast<double>(top) == kNoScore) {
             return;
         }
