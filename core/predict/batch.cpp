@@ -19,11 +19,11 @@ constexpr std::size_t kTreeBytes = std::size_t{256} << 10;   // trees that are w
 constexpr std::size_t kSharedBytes = std::size_t{24} << 20;  // keys and sums of all threads, which share a cache
 constexpr std::size_t kBlockBytes = std::size_t{6} << 20;    // maximum size of a block
 constexpr std::size_t kLeastBytes = std::size_t{2} << 20;    // minimum number of blocks, however many threads there are
-constexpr std::size_t kSparseBytes = std::size_t{1} << 20;   // maximum size of a block of a sparse table: most are zeros
-constexpr std::size_t kLeastRows = 512;                      // of a block
-constexpr std::size_t kLeastShare = 8;                       // no block is smaller than this part of a thread's rows
-constexpr std::size_t kFewRows = 4;                          // that are walked one by one
-constexpr std::size_t kLinesOfRow = 4;                       // of a large tree that a row asks for, at least
+constexpr std::size_t kSparseBytes = std::size_t{1} << 20;  // maximum size of a block of a sparse table: most are zeros
+constexpr std::size_t kLeastRows = 512;                     // of a block
+constexpr std::size_t kLeastShare = 8;                      // no block is smaller than this part of a thread's rows
+constexpr std::size_t kFewRows = 4;                         // that are walked one by one
+constexpr std::size_t kLinesOfRow = 4;                      // of a large tree that a row asks for, at least
 
 // One row on its way down many trees.
 template <class Node>
@@ -251,7 +251,8 @@ void predict_with(const PackedForest& forest, const Matrix& x, const Averaging& 
         batch.predict_one_by_one(x.n_rows);
         return;
     }
-    const std::vector<std::size_t> starts = cut_rows(x.n_rows, batch.row_bytes(), work.n_threads(), !x.by_row.is_empty());
+    const std::vector<std::size_t> starts =
+        cut_rows(x.n_rows, batch.row_bytes(), work.n_threads(), !x.by_row.is_empty());
     std::vector<typename Batch<Node>::Room> rooms(work.n_threads());
     const auto predict = [&](std::size_t b, std::size_t thread) {
         batch.predict(starts[b], starts[b + 1], rooms[thread]);

@@ -191,7 +191,7 @@ class TreeLayout {
     std::span<const std::int32_t> right_;
     bool of_classes_;
     std::vector<std::uint32_t>& sizes_;
-    std::vector<std::uint32_t> says_;                         // by node, of leaves
+    std::vector<std::uint32_t> says_;  // by node, of leaves
     static constexpr std::uint32_t kFewNumbers = 16;
     std::array<std::uint32_t, kFewNumbers * kFewNumbers> few_pairs_{};  // slots of a pair of leaves by predictions
     std::unordered_map<std::uint64_t, std::uint32_t> pairs_;            // the same for all other predictions
