@@ -147,11 +147,11 @@ class SplitFinder {
         if (parts_.growth.random_cuts) {
             return random_.find(node, constant);
         }
-        if (!has_categories_ && parts_.growth.monotonic.empty()) {
+        if (parts_.growth.monotonic.empty()) {
             if (filled_.are_all() && node.n_rows() == 2) {
                 return best_split_of_two(node, constant);
             }
-            if (!are_counted_apart()) {
+            if (!has_categories_ && !are_counted_apart()) {
                 const LaneSplit found = lanes_.find(node, constant, bins_->are_there());
                 if (found.is_found) {
                     return found.split;
@@ -262,8 +262,12 @@ class SplitFinder {
                 continue;
             }
             parts_.gather(feature, node, parts_.kept);
-            split = parts_.node_codes.use(feature, parts_.kept, [&](const auto* codes) {
-                return cut_two(feature, codes, parts_.tree->payloads(node));
+            split = parts_.node_codes.use(feature, parts_.kept, [&](auto* codes) {
+                const Payload* payloads = parts_.tree->payloads(node);
+                if (codes[0] != codes[1] && is_categorical(feature)) {  // all orders divide two rows in the same way
+                    parts_.categories.put_in_order(parts_.model, codes, payloads, 2, parts_.kept, 0);
+                }
+                return cut_two(feature, codes, payloads);
             });
             if (!split) {
                 constant.add(feature);

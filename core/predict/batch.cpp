@@ -19,6 +19,7 @@ constexpr std::size_t kTreeBytes = std::size_t{256} << 10;   // trees that are w
 constexpr std::size_t kSharedBytes = std::size_t{24} << 20;  // keys and sums of all threads, which share a cache
 constexpr std::size_t kBlockBytes = std::size_t{6} << 20;    // maximum size of a block
 constexpr std::size_t kLeastBytes = std::size_t{2} << 20;    // minimum number of blocks, however many threads there are
+constexpr std::size_t kSparseBytes = std::size_t{1} << 20;   // maximum size of a block of a sparse table: most are zeros
 constexpr std::size_t kLeastRows = 512;                      // of a block
 constexpr std::size_t kLeastShare = 8;                       // no block is smaller than this part of a thread's rows
 constexpr std::size_t kFewRows = 4;                          // that are walked one by one
@@ -103,13 +104,16 @@ class Batch {
     // Memory of a thread for its blocks, reused: the system would have to provide new pages.
     class Room {
       public:
-        void make(std::size_t n_keys, std::size_t n_sums, std::size_t n_groups) {
-            if (n_keys > n_keys_) {
+        // Returns whether the keys are new memory.
+        bool make(std::size_t n_keys, std::size_t n_sums, std::size_t n_groups) {
+            const bool is_new = n_keys > n_keys_;
+            if (is_new) {
                 keys_ = std::make_unique_for_overwrite<Key[]>(n_keys);
                 n_keys_ = n_keys;
             }
             sums_.assign(n_sums, 0.0);
             has_missing_.assign(n_groups, 0);
+            return is_new;
         }
         Key* keys() { return keys_.get(); }
         std::span<double> sums() { return sums_; }
@@ -126,16 +130,23 @@ class Batch {
         const std::size_t n_groups = (end - begin + kLanes - 1) / kLanes;
         const std::size_t group_keys = reader_.n_keys() * kLanes;
         const std::size_t width = forest_.width();
-        room.make(n_groups * group_keys, (end - begin) * width, n_groups);
+        const bool is_new = room.make(n_groups * group_keys, (end - begin) * width, n_groups);
         const std::span<Key> keys(room.keys(), n_groups * group_keys);
         const std::span<double> sums = room.sums();
         const std::span<std::uint8_t> has_missing = room.has_missing();
-        reader_.clear(keys);
-        for (std::size_t place = 0; place < n_groups * kLanes; ++place) {
-            const std::size_t group = place / kLanes;
-            const std::size_t row = std::min(begin + place, end - 1);  // the last fills up its group
-            has_missing[group] |= reader_.read(row, keys.data() + group * group_keys + place % kLanes, kLanes);
+        if (is_new) {
+            reader_.clear(keys);
         }
+        const auto for_rows = [&](const auto& use) {
+            for (std::size_t place = 0; place < n_groups * kLanes; ++place) {
+                const std::size_t group = place / kLanes;
+                const std::size_t row = std::min(begin + place, end - 1);  // the last fills up its group
+                use(row, keys.data() + group * group_keys + place % kLanes, group);
+            }
+        };
+        for_rows([&](std::size_t row, Key* of_row, std::size_t group) {
+            has_missing[group] |= reader_.read(row, of_row, kLanes);
+        });
         for (std::size_t first = 0, last; first < forest_.n_trees(); first = last) {
             last = end_of_trees(first);
             work_.check();
@@ -151,6 +162,7 @@ class Batch {
         for (std::size_t row = begin; row < end; ++row) {
             store(output_, total_, row, sums.subspan((row - begin) * width, width));
         }
+        for_rows([&](std::size_t row, Key* of_row, std::size_t) { reader_.clear_again(row, of_row, kLanes); });
     }
 
   private:
@@ -218,8 +230,8 @@ class Batch {
 
 // The bounds of the blocks of rows. Each is half of the remaining rows of its thread, or what fits into the cache, so
 // that no thread waits long for the last; but blocks are not so small that loading trees is not worthwhile.
-std::vector<std::size_t> cut_rows(std::size_t n_rows, std::size_t row_bytes, std::size_t n_threads) {
-    const std::size_t bytes = std::clamp(kSharedBytes / n_threads, kLeastBytes, kBlockBytes);
+std::vector<std::size_t> cut_rows(std::size_t n_rows, std::size_t row_bytes, std::size_t n_threads, bool is_sparse) {
+    const std::size_t bytes = is_sparse ? kSparseBytes : std::clamp(kSharedBytes / n_threads, kLeastBytes, kBlockBytes);
     const std::size_t most = std::max(kLanes, bytes / row_bytes);
     const std::size_t least = std::min(most, std::max(kLeastRows, n_rows / n_threads / kLeastShare));
     std::vector<std::size_t> starts{0};
@@ -239,7 +251,7 @@ void predict_with(const PackedForest& forest, const Matrix& x, const Averaging& 
         batch.predict_one_by_one(x.n_rows);
         return;
     }
-    const std::vector<std::size_t> starts = cut_rows(x.n_rows, batch.row_bytes(), work.n_threads());
+    const std::vector<std::size_t> starts = cut_rows(x.n_rows, batch.row_bytes(), work.n_threads(), !x.by_row.is_empty());
     std::vector<typename Batch<Node>::Room> rooms(work.n_threads());
     const auto predict = [&](std::size_t b, std::size_t thread) {
         batch.predict(starts[b], starts[b + 1], rooms[thread]);

@@ -65,17 +65,18 @@ enum class Purpose { kKept, kWalked };
 class TreeLayout {
   public:
     // `numbers`: indices of the leaves' predictions; empty in regression. `sizes` is working memory.
+    // Writes the slot of each node of the tree to `slots`.
     TreeLayout(const ForestView& forest, std::size_t tree, std::span<const std::uint32_t> numbers,
-               std::vector<std::uint32_t>& sizes)
+               std::vector<std::uint32_t>& sizes, std::span<std::uint32_t> slots)
         : feature_(forest.feature.subspan(begin(forest, tree), n_nodes(forest, tree))),
           right_(forest.right.subspan(begin(forest, tree), n_nodes(forest, tree))),
           of_classes_(forest.task() == Task::classification),
-          sizes_(sizes) {
+          sizes_(sizes),
+          slots_(slots) {
         measure(numbers);
         place();
     }
     std::uint32_t n_slots() const { return n_slots_; }
-    std::vector<std::uint32_t> take_slots() { return std::move(slots_); }  // by node
 
   private:
     static std::size_t begin(const ForestView& forest, std::size_t tree) {
@@ -103,8 +104,8 @@ class TreeLayout {
     }
 
     void place() {
-        slots_.assign(feature_.size(), 0);
-        std::uint64_t next = 2;  // the root is at 0
+        slots_[0] = 0;
+        std::uint64_t next = 2;  // after the root
         std::vector<std::uint32_t> waiting;
         if (feature_[0] >= 0) {
             waiting.push_back(0);
@@ -119,12 +120,28 @@ class TreeLayout {
         n_slots_ = static_cast<std::uint32_t>(next);
     }
 
+    // A small subtree, whose nodes are adjacent, is placed as a whole: most nodes are in one.
+    std::uint64_t place_whole(std::uint32_t top, std::uint64_t next) {
+        const std::uint32_t end = top + sizes_[top];
+        for (std::uint32_t i = top; i < end; ++i) {
+            if (feature_[i] >= 0 && !share_leaves({i + 1, right(i)}, next)) {
+                slots_[i + 1] = static_cast<std::uint32_t>(next);
+                slots_[right(i)] = static_cast<std::uint32_t>(next + 1);
+                next += 2;
+            }
+        }
+        return next;
+    }
+
     // Fills a cluster with pairs of children, those of the largest subtrees first: most rows will go there.
     std::uint64_t place_cluster(std::uint32_t top, std::uint64_t next, std::vector<std::uint32_t>& waiting) {
         std::uint64_t n_pairs = (kSlots - next % kSlots) / 2;
         if (n_pairs < std::min<std::uint64_t>(kSlots / 2, sizes_[top] / 2)) {
             next = (next + kSlots - 1) / kSlots * kSlots;
             n_pairs = kSlots / 2;
+        }
+        if (sizes_[top] / 2 <= n_pairs) {
+            return place_whole(top, next);
         }
         std::array<std::uint32_t, kSlots> open{top};
         std::size_t n_open = 1;
@@ -157,10 +174,16 @@ class TreeLayout {
         if (!of_classes_ || feature_[left] >= 0 || feature_[right] >= 0) {
             return false;
         }
-        const std::uint64_t pair = std::uint64_t{says_[left]} << 32 | says_[right];
-        const auto [at, is_new] = pairs_.try_emplace(pair, static_cast<std::uint32_t>(next));
-        slots_[left] = at->second;
-        slots_[right] = at->second + 1;
+        std::uint32_t* known;  // 0: no such pair yet, since the root is there
+        if (says_[left] < kFewNumbers && says_[right] < kFewNumbers) {
+            known = &few_pairs_[says_[left] * kFewNumbers + says_[right]];
+        } else {
+            known = &pairs_[std::uint64_t{says_[left]} << 32 | says_[right]];
+        }
+        const bool is_new = *known == 0;
+        *known = is_new ? static_cast<std::uint32_t>(next) : *known;
+        slots_[left] = *known;
+        slots_[right] = *known + 1;
         return !is_new;
     }
 
@@ -169,20 +192,25 @@ class TreeLayout {
     bool of_classes_;
     std::vector<std::uint32_t>& sizes_;
     std::vector<std::uint32_t> says_;                         // by node, of leaves
-    std::unordered_map<std::uint64_t, std::uint32_t> pairs_;  // slots of a pair of leaves with these predictions
-    std::vector<std::uint32_t> slots_;
+    static constexpr std::uint32_t kFewNumbers = 16;
+    std::array<std::uint32_t, kFewNumbers * kFewNumbers> few_pairs_{};  // slots of a pair of leaves by predictions
+    std::unordered_map<std::uint64_t, std::uint32_t> pairs_;            // the same for all other predictions
+    std::span<std::uint32_t> slots_;
     std::uint32_t n_slots_ = 0;
 };
 
 // ---- Writing
 
+// The key of the largest number of the node's type that is not above the threshold.
 template <class Node>
 auto cut_of(double threshold) {
-    auto cut = static_cast<typename Node::Float>(threshold);
-    if (static_cast<double>(cut) > threshold) {
-        cut = std::nextafter(cut, -std::numeric_limits<typename Node::Float>::infinity());
-    }
-    return key_of(cut);
+    using Float = typename Node::Float;
+    using Key = typename Node::Key;
+    const auto cut = static_cast<Float>(threshold);
+    const Key key = key_of(cut);
+    // The number below has the key below, but that below 0 is -0.0, which has no key of its own.
+    const Key below = key - 1 - (key == key_of(Float{0}));
+    return static_cast<double>(cut) > threshold ? below : key;
 }
 
 // ---- Which columns nodes look at
@@ -356,7 +384,11 @@ void pack(const ForestView& forest, std::span<const double> weights, const Avera
     std::vector<std::uint32_t> set_numbers;
     const CategorySets kept_sets = sets_of<Node>(forest, set_numbers);
     const CategorySetsView sets = kept_sets.view();
-    std::vector<std::vector<std::uint32_t>> slots(forest.n_trees());
+    LargeVector<std::uint32_t> slots(forest.feature.size());  // by node
+    const auto slots_of = [&](std::size_t t) {
+        const auto begin = static_cast<std::size_t>(forest.tree_start[t]);
+        return std::span(slots).subspan(begin, static_cast<std::size_t>(forest.tree_start[t + 1]) - begin);
+    };
     std::vector<std::uint64_t> roots(forest.n_trees() + 1);
     std::vector<std::vector<std::uint32_t>> sizes(
         std::max<std::size_t>(1, std::min(work.n_threads(), forest.n_trees())));
@@ -365,8 +397,7 @@ void pack(const ForestView& forest, std::span<const double> weights, const Avera
         const auto end = static_cast<std::size_t>(forest.tree_start[t + 1]);
         const std::span<const std::uint32_t> numbers(leaves.numbers);
         TreeLayout layout(forest, t, of_classes ? numbers.subspan((begin + t) / 2, (end - begin + 1) / 2) : numbers,
-                          sizes[thread]);
-        slots[t] = layout.take_slots();
+                          sizes[thread], slots_of(t));
         roots[t + 1] = layout.n_slots();
     });
     for (std::size_t t = 0; t < forest.n_trees(); ++t) {
@@ -411,7 +442,7 @@ void pack(const ForestView& forest, std::span<const double> weights, const Avera
     auto* nodes = reinterpret_cast<Node*>(bytes.data() + parts.nodes);
     auto* values = reinterpret_cast<double*>(bytes.data() + parts.values);
     const Writer writer{forest, columns, leaves.numbers, values, set_numbers};
-    work.run(forest.n_trees(), [&](std::size_t t, std::size_t) { writer.write(t, slots[t], nodes + roots[t]); });
+    work.run(forest.n_trees(), [&](std::size_t t, std::size_t) { writer.write(t, slots_of(t), nodes + roots[t]); });
 }
 
 void require_forest(const ForestView& forest) {

@@ -41,6 +41,20 @@ class KeyReader {
         }
     }
 
+    // Clears keys of a row that have been read.
+    void clear_again(std::size_t row, Key* keys, std::size_t stride) const {
+        if (x_.by_row.is_empty()) {
+            return;
+        }
+        const auto end = static_cast<std::size_t>(x_.by_row.starts[row + 1]);
+        for (auto j = static_cast<std::size_t>(x_.by_row.starts[row]); j < end; ++j) {
+            const std::uint32_t column = column_of_[static_cast<std::size_t>(x_.by_row.places[j])];
+            if (column != kNoColumn) {
+                keys[(kOwnColumns + column) * stride] = key_of(Float{0});
+            }
+        }
+    }
+
     // Writes the keys of a row, `stride` apart; returns whether one is missing.
     bool read(std::size_t row, Key* keys, std::size_t stride) const {
         keys[0] = 0;
@@ -53,8 +67,14 @@ class KeyReader {
     }
 
   private:
+    // In a word, keys are the number of bits to shift a word to the left, so that the bit of the category is the first;
+    // they are above 0, see `step`.
     Key category(std::size_t column, Float value) const {
-        return category_key<Key>(value, column < n_numbers_ + n_in_word_ ? Node::kOthersInWord : Node::kOthersInSets);
+        if (column >= n_numbers_ + n_in_word_) {
+            return category_key<Key>(value, Node::kOthersInSets);
+        }
+        const Key key = category_key<Key>(value, Node::kOthersInWord);
+        return value != value ? key : (Node::kOthersInWord - key) | (Node::kOthersInWord + 1);
     }
 
     template <class Given>
@@ -72,7 +92,9 @@ class KeyReader {
             largest = std::max(largest, key);
         }
         for (std::size_t c = n_numbers_; c < features_.size(); ++c) {
-            keys[c * stride] = category(c, value(c));
+            const Key key = category(c, value(c));
+            keys[c * stride] = key;
+            largest = std::max(largest, key);
         }
         return largest == static_cast<Key>(~0ull);
     }

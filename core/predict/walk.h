@@ -1,6 +1,6 @@
 // Walks down a tree of a packed forest, several rows in step, and the predictions of the leaves.
 //
-//   With         the kinds of values that a step handles
+//   With         what a step handles: numbers, missing values, categories
 //   step         from a node to the next
 //   walk_group   rows whose keys are adjacent, to their leaves
 //   walk_rows    the same for rows whose keys are not adjacent
@@ -25,8 +25,15 @@ constexpr std::size_t kLanes = 8;         // rows that walk in step
 constexpr std::size_t kFewSteps = 16384;  // rows x trees below which threads are not worthwhile
 constexpr std::size_t kLine = 64;         // bytes that are loaded into the cache at once
 
-// The kinds of values that a step handles. Most rows need only the first.
-enum class With { kNumbers, kMissing, kCategories };
+// What a step handles. Most rows need only the first.
+enum class With { kNumbers, kMissing, kWords, kWordsMissing, kSets };
+
+constexpr bool has_words(With with) {
+    return with == With::kWords || with == With::kWordsMissing || with == With::kSets;
+}
+constexpr bool has_missing_values(With with) {
+    return with == With::kMissing || with == With::kWordsMissing || with == With::kSets;
+}
 
 // How to continue from a node, by its column.
 struct NextNode {
@@ -40,84 +47,133 @@ struct NextNode {
           sets(forest.sets()) {}
 };
 
-template <class Node>
-inline bool goes_right_by_category(const Node& node, typename Node::Key key, const NextNode& ways) {
-    return node.column() < ways.first_in_sets ? (node.cut >> (key & Node::kOthersInWord) & 1) == 0
-                                              : !ways.sets.goes_left(node.cut, key);
-}
-
-// The slot of the next node: twice the pair, plus 1 if the row goes right.
+// The slot of the next node: twice the pair, plus 1 if the row goes right. Numbers, words and missing values are
+// handled without branches, since which of them a node has cannot be predicted.
 template <With kWith, class Node>
 inline std::uint64_t step(const Node& node, typename Node::Key key, const NextNode& ways) {
-    bool right = node.cut < key;
-    if constexpr (kWith != With::kNumbers) {
-        const bool is_missing = key == static_cast<typename Node::Key>(~0ull);
-        if constexpr (kWith == With::kCategories) {  // a word may be as large as the key of a missing value
-            if (node.column() >= ways.first_in_word) {
-                right = is_missing || goes_right_by_category(node, key, ways);
+    using Key = typename Node::Key;
+    constexpr Key kLargest = static_cast<Key>(~0ull);
+    Key cut = node.cut;
+    if constexpr (has_words(kWith)) {  // the bit of the category becomes the largest cut or 0
+        const bool is_left = (cut << (key & Node::kOthersInWord) & (kLargest ^ kLargest >> 1)) != 0;
+        cut = node.column() >= ways.first_in_word ? Key{0} - Key{is_left} : cut;
+        if constexpr (kWith == With::kSets) {
+            if (node.column() >= ways.first_in_sets) {
+                cut = ways.sets.goes_left(node.cut, key) ? kLargest : 0;
+                key |= 1;  // above 0
             }
         }
-        right = right && !(is_missing && (node.link & kMissingGoLeft) != 0);
     }
-    return 2 * std::uint64_t{node.pair()} + right;
+    if constexpr (has_missing_values(kWith)) {
+        cut = key == kLargest ? Key{0} - Key{node.link & kMissingGoLeft} : cut;
+    }
+    return 2 * std::uint64_t{node.pair()} + (cut < key);
 }
 
 using Slots = std::array<std::uint64_t, kLanes>;
 
 #if defined(__x86_64__) && defined(__BMI2__) && defined(__GNUC__)
-constexpr bool kHasQuickStep = true;
-
-// The step of a lane whose row is numeric and complete, in the fewest instructions: add with carry doubles the pair and
-// adds the comparison. The compiler would use half as many again. `keys` are those of a group or, for rows that are not
-// adjacent, the positions where each begins.
-template <std::size_t kLane, bool kLooks, bool kApart>
-inline void quick_step(const SmallNode* nodes, const void* keys, std::uint64_t& at, std::uint32_t& arrived) {
-    static_assert(kLanes == 8 && SmallNode::kColumnMask == 0xFFC && kLinkBits == 2);
-    const std::uint32_t shift = SmallNode::kColumnBits + kLinkBits;
-    std::uint64_t link;
-    std::uint64_t key;
-    asm volatile(
-        "movl 4(%[nodes],%[at],8), %k[link]\n\t"
-        "movl %k[link], %k[key]\n\t"
-        "andl $0xFFC, %k[key]\n\t"
-        ".if %c[apart]\n\t"
-        "addq %c[lane](%[keys]), %[key]\n\t"
-        "movl (%[key]), %k[key]\n\t"
-        ".else\n\t"
-        "movl %c[lane](%[keys],%[key],8), %k[key]\n\t"
-        ".endif\n\t"
-        ".if %c[looks]\n\t"
-        "andl %k[link], %[arrived]\n\t"
-        ".endif\n\t"
-        "cmpl %k[key], (%[nodes],%[at],8)\n\t"
-        "shrxl %[shift], %k[link], %k[at]\n\t"
-        "adcq %[at], %[at]"
-        : [link] "=&r"(link), [key] "=&r"(key), [at] "+r"(at), [arrived] "+r"(arrived)
-        : [nodes] "r"(nodes), [keys] "r"(keys), [shift] "r"(shift),
-          [lane] "i"(kLane * (kApart ? sizeof(const std::uint32_t*) : sizeof(std::uint32_t))), [looks] "i"(kLooks),
-          [apart] "i"(kApart)
-        : "cc", "memory");
+constexpr bool is_quick(With with) {
+    return with != With::kSets;
 }
 
-template <bool kApart, std::size_t... kLane>
-inline Slots walk_quickly(const SmallNode* nodes, const void* keys, std::index_sequence<kLane...>) {
+// The step of a lane in the fewest instructions: add with carry doubles the pair and adds the comparison. The compiler
+// would use half as many again. `keys` are those of a group or, for rows that are not adjacent, the positions where
+// each begins. `first_in_word` is shifted like the column in a link.
+template <With kWith, std::size_t kLane, bool kLooks, bool kApart>
+inline void quick_step(const SmallNode* nodes, const void* keys, std::uint32_t first_in_word, std::uint64_t& at,
+                       std::uint32_t& arrived) {
+    static_assert(kLanes == 8 && SmallNode::kColumnMask == 0xFFC && kLinkBits == 2 && kMissingGoLeft == 1);
+    std::uint64_t link;
+    std::uint64_t key;
+    if constexpr (kWith == With::kNumbers) {
+        const std::uint32_t shift = SmallNode::kColumnBits + kLinkBits;
+        asm volatile(
+            "movl 4(%[nodes],%[at],8), %k[link]\n\t"
+            "movl %k[link], %k[key]\n\t"
+            "andl $0xFFC, %k[key]\n\t"
+            ".if %c[apart]\n\t"
+            "addq %c[lane](%[keys]), %[key]\n\t"
+            "movl (%[key]), %k[key]\n\t"
+            ".else\n\t"
+            "movl %c[lane](%[keys],%[key],8), %k[key]\n\t"
+            ".endif\n\t"
+            ".if %c[looks]\n\t"
+            "andl %k[link], %[arrived]\n\t"
+            ".endif\n\t"
+            "cmpl %k[key], (%[nodes],%[at],8)\n\t"
+            "shrxl %[shift], %k[link], %k[at]\n\t"
+            "adcq %[at], %[at]"
+            : [link] "=&r"(link), [key] "=&r"(key), [at] "+r"(at), [arrived] "+r"(arrived)
+            : [nodes] "r"(nodes), [keys] "r"(keys), [shift] "r"(shift),
+              [lane] "i"(kLane * (kApart ? sizeof(const std::uint32_t*) : sizeof(std::uint32_t))), [looks] "i"(kLooks),
+              [apart] "i"(kApart)
+            : "cc", "memory");
+    } else {
+        std::uint32_t cut;
+        std::uint32_t other;
+        asm volatile(
+            "movl 4(%[nodes],%[at],8), %k[link]\n\t"
+            "movl (%[nodes],%[at],8), %[cut]\n\t"
+            ".if %c[looks]\n\t"
+            "andl %k[link], %[arrived]\n\t"
+            ".endif\n\t"
+            "movl %k[link], %k[at]\n\t"
+            "andl $0xFFC, %k[link]\n\t"
+            ".if %c[apart]\n\t"
+            "movq %c[lane](%[keys]), %[key]\n\t"
+            "movl (%[key],%[link]), %k[key]\n\t"
+            ".else\n\t"
+            "movl %c[lane](%[keys],%[link],8), %k[key]\n\t"
+            ".endif\n\t"
+            ".if %c[words]\n\t"
+            "shlxl %k[key], %[cut], %[other]\n\t"
+            "sarl $31, %[other]\n\t"
+            "cmpl %[first], %k[link]\n\t"
+            "cmovael %[other], %[cut]\n\t"
+            ".endif\n\t"
+            ".if %c[missing]\n\t"
+            "movl %k[at], %[other]\n\t"
+            "andl $1, %[other]\n\t"
+            "negl %[other]\n\t"
+            "cmpl $-1, %k[key]\n\t"
+            "cmovel %[other], %[cut]\n\t"
+            ".endif\n\t"
+            "shrl $12, %k[at]\n\t"
+            "cmpl %k[key], %[cut]\n\t"
+            "adcq %[at], %[at]"
+            : [link] "=&r"(link), [key] "=&r"(key), [cut] "=&r"(cut), [other] "=&r"(other), [at] "+r"(at),
+              [arrived] "+r"(arrived)
+            : [nodes] "r"(nodes), [keys] "r"(keys), [first] "rm"(first_in_word),
+              [lane] "i"(kLane * (kApart ? sizeof(const std::uint32_t*) : sizeof(std::uint32_t))), [looks] "i"(kLooks),
+              [apart] "i"(kApart), [words] "i"(has_words(kWith)), [missing] "i"(has_missing_values(kWith))
+            : "cc", "memory");
+    }
+}
+
+template <With kWith, bool kApart, std::size_t... kLane>
+inline Slots walk_quickly(const SmallNode* nodes, const void* keys, std::uint32_t first_in_word,
+                          std::index_sequence<kLane...>) {
     Slots at{};
     for (std::uint32_t arrived = 0; arrived == 0;) {
-        (quick_step<kLane, false, kApart>(nodes, keys, at[kLane], arrived), ...);
+        (quick_step<kWith, kLane, false, kApart>(nodes, keys, first_in_word, at[kLane], arrived), ...);
         arrived = kIsLeaf;
-        (quick_step<kLane, true, kApart>(nodes, keys, at[kLane], arrived), ...);
+        (quick_step<kWith, kLane, true, kApart>(nodes, keys, first_in_word, at[kLane], arrived), ...);
     }
     return at;
 }
 #else
-constexpr bool kHasQuickStep = false;
+constexpr bool is_quick(With) {
+    return false;
+}
 #endif
 
 // Walks eight rows to their leaves in a tree; key_of_lane(lane, column) returns a key, and `keys` is for the fast step.
 template <With kWith, bool kApart, class Node, class KeyOfLane>
 inline Slots walk_lanes(const Node* nodes, const void* keys, const NextNode& ways, KeyOfLane&& key_of_lane) {
-    if constexpr (kHasQuickStep && kWith == With::kNumbers && std::is_same_v<Node, SmallNode>) {
-        return walk_quickly<kApart>(nodes, keys, std::make_index_sequence<kLanes>());
+    if constexpr (is_quick(kWith) && std::is_same_v<Node, SmallNode>) {
+        return walk_quickly<kWith, kApart>(nodes, keys, ways.first_in_word << kLinkBits,
+                                           std::make_index_sequence<kLanes>());
     }
     Slots at{};
     for (std::uint32_t arrived = 0; arrived == 0;) {
@@ -150,12 +206,13 @@ Slots walk_rows(const Node* nodes, const std::array<const typename Node::Key*, k
 // Calls use.operator()<kWith>() with the kinds of values that a step handles.
 template <class Use>
 void with_needs(const PackedForest& forest, bool has_missing, Use&& use) {
-    if (forest.head().has_categories()) {
-        use.template operator()<With::kCategories>();
-    } else if (has_missing) {
-        use.template operator()<With::kMissing>();
+    const PackedHead& head = forest.head();
+    if (head.n_numbers + head.n_in_word < head.n_columns) {
+        use.template operator()<With::kSets>();
+    } else if (head.has_categories()) {
+        has_missing ? use.template operator()<With::kWordsMissing>() : use.template operator()<With::kWords>();
     } else {
-        use.template operator()<With::kNumbers>();
+        has_missing ? use.template operator()<With::kMissing>() : use.template operator()<With::kNumbers>();
     }
 }
 

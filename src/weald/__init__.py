@@ -27,8 +27,10 @@ Public modules: `weald.accel` (scripts of scikit-learn), `weald.codes` (data lar
 `weald.errors`, `weald.impurity`, `weald.plot`.
 """
 
+import gc
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
@@ -180,13 +182,28 @@ def __getattr__(name: str) -> Any:
 
         value: Any = version("weald")
     elif name in _HOMES:
-        value = getattr(import_module(f"weald.{_HOMES[name]}"), name)
+        value = getattr(_import_home(name), name)
     elif name in _MODULES:
         return import_module(f"weald.{name}")
     else:
         raise AttributeError(f"weald has no {name!r}. It has {', '.join(__dir__())}.")
     globals()[name] = value
     return value
+
+
+def _import_home(name: str) -> ModuleType:
+    """Import the module of a public name.
+
+    Without garbage collection: imports leave no garbage, and a collection visits all objects of scikit-learn, which
+    takes longer than the import.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return import_module(f"weald.{_HOMES[name]}")
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def __dir__() -> list[str]:

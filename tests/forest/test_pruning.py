@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier as SklearnClassifier
 from sklearn.tree import DecisionTreeRegressor as SklearnRegressor
 
 import weald
-from tests.laws.cases import CRITERIA, is_of_classes, make_table
+from tests.laws.cases import CRITERIA, is_of_classes, make_table, suited
 from weald.forest import pruning
 
 each = pytest.mark.parametrize("criterion", CRITERIA)
@@ -26,6 +26,7 @@ def grow(criterion, n_rows=60, seed=0, weights="none", **given):
     table = make_table(
         n_rows, ("many", "few"), 3 if is_of_classes(criterion) else 0, weights=weights, missing=0.05, seed=seed
     )
+    table = suited(criterion, table)
     kind = weald.DecisionTreeClassifier if is_of_classes(criterion) else weald.DecisionTreeRegressor
     return kind(criterion=criterion, **given).fit(table.X, table.target, sample_weight=table.weight), table
 

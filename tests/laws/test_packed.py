@@ -401,9 +401,11 @@ def test_portions_are_for_rows_that_suit_them():
 
     with pytest.raises(ValueError, match="small nodes are for tables of floats"):
         look(table.X + 1e-12, small_is_exact=True)
-    with pytest.raises(ValueError, match="another number of features"):
+    with pytest.raises(ValueError, match="differ in the number of features"):
         look(table.X[:, :3], small_is_exact=False)
-    with pytest.raises(ValueError, match="not the bags of the trees"):  # bags that are drawn are those of all trees
+    with pytest.raises(
+        ValueError, match="bags are not those of the trees"
+    ):  # bags that are drawn are those of all trees
         look(table.X, small_is_exact=False, outside=[np.zeros(50, dtype=np.uint64)])
     broken = {**forest.arrays(), "right": np.full_like(forest.right, 99_999)}
     with pytest.raises(ValueError, match="right child"):

@@ -103,3 +103,34 @@ def test_parameters_are_kept_as_given(kind):
 def test_importing_weald_does_not_import(name):
     code = f"import sys, weald; sys.exit({name!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=240).returncode == 0
+
+
+FIRST_FIT = """
+import sys
+import sklearn.ensemble
+import numpy as np
+before = set(sys.modules)
+import weald
+X = np.arange(40.0).reshape(20, 2)
+model = weald.RandomForestClassifier(3, random_state=0).fit(X, X[:, 0] > 20)
+model.predict_proba(X), weald.RandomForestRegressor(3, random_state=0).fit(X, X[:, 0]).predict(X)
+print(*sorted(set(sys.modules) - before))
+"""
+
+# Packages and modules that a fit to an array does not need: importing them would take longer than the fit.
+NOT_FOR_A_FIT = {
+    *("pandas", "polars", "pyarrow", "dask", "distributed", "matplotlib", "onnx", "treelite", "shap", "typer"),
+    *(f"weald.{name}" for name in ("cli", "codes", "dask", "inspection", "io", "plot", "reports", "uncertainty")),
+    *("weald.engines.reference.engine", "weald.estimators.error_surface", "weald.estimators.training_data"),
+    *("weald.forest.describe", "weald.forest.compaction", "weald.engines.quadrature"),
+}
+
+
+def test_a_first_fit_imports_nothing_heavy():
+    found = subprocess.run([sys.executable, "-c", FIRST_FIT], check=True, capture_output=True, text=True, timeout=240)
+    imported = found.stdout.split()
+    assert "weald.estimators.forests" in imported
+    assert not NOT_FOR_A_FIT & set(imported)
+    assert len([name for name in imported if name.startswith("weald")]) <= 80
+    others = {name.partition(".")[0] for name in imported if not name.startswith("_")} - {"weald"}
+    assert others <= sys.stdlib_module_names

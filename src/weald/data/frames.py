@@ -4,6 +4,7 @@
     take_stream  read an Arrow stream as a frame
     float_array  a frame of floats as one array, without a copy if possible
     pieces_of    memory addresses of the cells
+    cells_of_few the cells of a small frame as Python objects, row by row
     FrameColumn  a column: its kind, numbers and labels
 
 Columns are read one at a time, and labels by the library of the frame, which has codes already or can find them without
@@ -18,7 +19,7 @@ from typing import Any, TypeAlias
 import narwhals as nw
 import numpy as np
 
-from weald.data.mmap_checks import piece_of
+from weald.data.mmap_checks import piece_of, refuse_cut_pieces, refuse_cut_short
 from weald.data.object_columns import (
     ENCODE,
     is_null,
@@ -112,6 +113,37 @@ def _cells_in_place(column: Series, native: Native) -> Array | None:
     if isinstance(getattr(native, "dtype", None), np.dtype):
         return np.asarray(native)
     return np.asarray(native.cat.codes) if hasattr(native, "cat") and hasattr(native.cat, "codes") else None
+
+
+FEW_CELLS = 1024
+
+
+def cells_of_few(X: TableLike, names: Sequence[str]) -> Sequence[Sequence[Label]] | None:
+    """Return the rows of a small frame with these columns, in this order; None: it is something else."""
+    if nw.dependencies.is_pandas_dataframe(X):
+        return _cells_of_pandas(X, names)
+    table: Native = X
+    is_arrow = nw.dependencies.is_pyarrow_table(X)
+    if not is_arrow and not nw.dependencies.is_polars_dataframe(X):
+        return None
+    if not _is_few(table, table.column_names if is_arrow else table.columns, names):
+        return None
+    refuse_cut_pieces(pieces_of(nw.from_native(table)), "X")
+    return list(zip(*table.to_pydict().values(), strict=True)) if is_arrow else list(table.rows())
+
+
+def _cells_of_pandas(table: Native, names: Sequence[str]) -> Sequence[Sequence[Label]] | None:
+    blocks = getattr(getattr(table, "_mgr", None), "blocks", None)  # columns of one type, without a copy
+    if blocks is None or not _is_few(table, table.columns.tolist(), names):
+        return None
+    for block in blocks:
+        refuse_cut_short(getattr(block.values, "codes", block.values), "X")
+    return list(table.to_numpy(dtype=object).tolist())
+
+
+def _is_few(table: Native, columns: Sequence[object], names: Sequence[str]) -> bool:
+    n_rows, n_columns = table.shape
+    return 0 < n_rows * n_columns <= FEW_CELLS and list(columns) == list(names)
 
 
 def columns_of(frame: Frame) -> list["FrameColumn"]:

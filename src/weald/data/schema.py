@@ -66,6 +66,20 @@ class Categories:
     def _number_of(self) -> dict[Label, int]:
         return {label: number for number, label in enumerate(self.labels.tolist())}
 
+    @cached_property
+    def _kinds(self) -> frozenset[bool]:
+        """Whether labels are text: True, False or both."""
+        return frozenset(isinstance(label, str) for label in self._number_of)
+
+    def code_of(self, label: Label) -> float | None:
+        """Return the code of a label in the fit; None: it is unknown."""
+        return self._number_of.get(label)
+
+    def has_kind_of(self, label: Label) -> bool:
+        """Return whether a label is text or a number, and labels of the fit are, too."""
+        is_text = isinstance(label, str)
+        return is_text in self._kinds and (is_text or isinstance(label, bool | int | float | np.bool_ | np.number))
+
     def __getstate__(self) -> dict[str, object]:
         """Pickle the labels; the table of codes is built again."""
         return {"labels": self.labels, "is_ordered": self.is_ordered}
@@ -81,7 +95,7 @@ class Categories:
 
     def _refuse_other_kinds(self, given: list[Label], where: str) -> None:
         """Refuse text instead of numbers, or numbers instead of text, which is another column with the same name."""
-        known = {isinstance(label, str) for label in self._number_of}
+        known = self._kinds
         found = {isinstance(label, str) for label in given}
         if known and found and not known & found:
             was, now = ("text", "numbers") if True in known else ("numbers", "text")

@@ -19,6 +19,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
 from weald.data.dask_collections import is_dask_collection
+from weald.data.few_rows import read_few
 from weald.data.foreign_arrays import on_host
 from weald.data.frames import Frame, FrameColumn, as_frame, columns_of, float_array, pieces_of, take_stream
 from weald.data.mmap_checks import refuse_cut_pieces, refuse_cut_short
@@ -163,6 +164,8 @@ def require_one_target(reading: Reading, who: str) -> Reading:
 
 def read_features(estimator: TableReader, X: TableLike, *, reset: bool) -> Matrix:
     """Read X. With `reset` the names and categories of the features are stored, else they must agree."""
+    if not reset and (few := read_few(estimator, X)) is not None:
+        return few
     if sparse.issparse(X):
         return _read_stored(estimator, X, reset=reset)
     if is_dask_collection(X):

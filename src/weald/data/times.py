@@ -2,6 +2,7 @@
 
 kind_of_times    whether the objects that are not missing are dates or durations
 days_of_times    NumPy's datetime64 and timedelta64, or Python's objects, as days
+days_of_time     one of them
 format_time      a number of days as text
 
 A date becomes the days since 1970-01-01 00:00 UTC: whole days, plus the rest of the day divided by the length of a day,
@@ -40,7 +41,7 @@ def days_of_times(column: Array, where: str) -> FloatArray:
     """Convert dates to days since 1970-01-01 UTC and durations to days; missing is NaN."""
     if column.dtype.kind in KIND_OF:
         return _days_of_ticks(column, where)
-    return np.array([_days_of(value, where) for value in column], dtype=np.float64)
+    return np.array([days_of_time(value, where) for value in column], dtype=np.float64)
 
 
 def _days_of_ticks(column: Array, where: str) -> FloatArray:
@@ -60,8 +61,8 @@ def _days_of_ticks(column: Array, where: str) -> FloatArray:
     return days
 
 
-def _days_of(value: Label, where: str) -> float:
-    """Convert one object to days."""
+def days_of_time(value: Label, where: str) -> float:
+    """Convert one date or duration to days."""
     if isinstance(value, np.datetime64 | np.timedelta64):
         return float(_days_of_ticks(np.array([value]), where)[0])
     if isinstance(value, dt.datetime) and value == value:  # NaT differs from itself

@@ -6,7 +6,6 @@ from weald.data.dask_collections import is_dask_collection
 from weald.data.types import TableLike
 from weald.engines.interface import Engine
 from weald.engines.params import CLUSTER, ENGINES
-from weald.engines.reference.engine import ReferenceEngine
 from weald.engines.table_source import TableSource
 from weald.errors import ParameterError
 
@@ -16,6 +15,12 @@ def _open_native() -> Engine:
     from weald.engines.native import NativeEngine
 
     return NativeEngine()
+
+
+def _open_reference() -> Engine:
+    from weald.engines.reference.engine import ReferenceEngine  # imported here so that `import weald` is fast
+
+    return ReferenceEngine()
 
 
 def _open_cluster() -> Engine:
@@ -28,7 +33,7 @@ def _open_cluster() -> Engine:
 ENGINES_BY_NAME: dict[str, Callable[[], Engine]] = {
     "auto": _open_native,
     "native": _open_native,
-    "reference": ReferenceEngine,
+    "reference": _open_reference,
     CLUSTER: _open_cluster,
 }
 

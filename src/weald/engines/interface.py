@@ -17,7 +17,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -30,11 +30,13 @@ from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.engines import progress
 from weald.engines.bagging import read_design
 from weald.engines.derived_forms import forms_of
-from weald.engines.free_features import DependenceSums, FreeFeatures, LocalBins
 from weald.engines.params import Growth
-from weald.engines.reference import kernels
 from weald.engines.threads import count_threads
 from weald.forest.forest import Forest, Origin
+
+if TYPE_CHECKING:
+    from weald.engines.free_features import DependenceSums, FreeFeatures, LocalBins
+    from weald.engines.reference import kernels
 
 # Some columns of a table (rows x columns), and their positions.
 Block = tuple[FloatArray, range]
@@ -137,9 +139,9 @@ class Engine(Protocol):
 
     def kernel_columns(
         self,
-        samples: kernels.Samples,
-        prototypes: kernels.Samples,
-        rule: kernels.KernelRule,
+        samples: "kernels.Samples",
+        prototypes: "kernels.Samples",
+        rule: "kernels.KernelRule",
         n_threads: int,
         watch: Watch | None,
     ) -> FloatArray:
@@ -274,11 +276,11 @@ class Engine(Protocol):
         values: FloatArray,
         X: Array,
         weight: IntArray | None,
-        free: FreeFeatures,
-        bins: LocalBins | None,
+        free: "FreeFeatures",
+        bins: "LocalBins | None",
         n_threads: int,
         watch: Watch | None,
-    ) -> DependenceSums:
+    ) -> "DependenceSums":
         """Add up what leaves predict when groups of features are set free, for at most 65,536 rows.
 
         `values` are those of the nodes (nodes x width); `weight` is an integer for each row, None: 1. `bins`: only the

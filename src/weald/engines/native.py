@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,6 @@ from weald.data.targets import Targets
 from weald.data.task import Task
 from weald.data.types import Array, FloatArray, IntArray
 from weald.engines.derived_forms import forms_of
-from weald.engines.free_features import DependenceSums, FreeFeatures, LocalBins
 from weald.engines.interface import (
     Block,
     Codes,
@@ -28,12 +27,14 @@ from weald.engines.interface import (
     Watch,
 )
 from weald.engines.params import Growth
-from weald.engines.quadrature import make_rule
-from weald.engines.reference import kernels
 from weald.errors import DataError, FormatError
 from weald.forest.forest import Forest, Origin
 from weald.forest.pruning import prune_forest
 from weald.forest.shrinkage import shrink_forest
+
+if TYPE_CHECKING:
+    from weald.engines.free_features import DependenceSums, FreeFeatures, LocalBins
+    from weald.engines.reference import kernels
 
 PACKED_SIZES = ("small", "large")  # of nodes
 FEW_ROWS = 4  # that are predicted one by one, by nodes that are exact for all
@@ -112,9 +113,9 @@ class NativeEngine(LocalEngine):
 
     def kernel_columns(
         self,
-        samples: kernels.Samples,
-        prototypes: kernels.Samples,
-        rule: kernels.KernelRule,
+        samples: "kernels.Samples",
+        prototypes: "kernels.Samples",
+        rule: "kernels.KernelRule",
         n_threads: int = 1,
         watch: Watch | None = None,
     ) -> FloatArray:
@@ -387,12 +388,14 @@ class NativeEngine(LocalEngine):
         values: FloatArray,
         X: Array,
         weight: IntArray | None,
-        free: FreeFeatures,
-        bins: LocalBins | None,
+        free: "FreeFeatures",
+        bins: "LocalBins | None",
         n_threads: int = 1,
         watch: Watch | None = None,
-    ) -> DependenceSums:
+    ) -> "DependenceSums":
         """Add up the values of leaves, trees in parallel."""
+        from weald.engines.free_features import DependenceSums  # imported on use: `import weald` is faster without
+
         sums = self._from_arrays(
             self.core.sum_dependence,
             forest,
@@ -417,6 +420,8 @@ class NativeEngine(LocalEngine):
         self, forest: Forest, X: Array, task: ShapTask, n_threads: int = 1, watch: Watch | None = None
     ) -> FloatArray:
         """Compute SHAP values, rows in parallel."""
+        from weald.engines.quadrature import make_rule  # imported on use: `import weald` is faster without
+
         paths = self._paths(forest)
         amounts = np.ascontiguousarray(task.amounts, dtype=np.float64)
         is_new = None if task.is_new is None else np.ascontiguousarray(task.is_new).view(np.uint8)

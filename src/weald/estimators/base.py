@@ -21,7 +21,6 @@ from weald.data.schema import Schema, counts_by_name
 from weald.data.table import TrainingArguments
 from weald.data.task import OF_MEDIANS, Task
 from weald.data.types import Array, ColumnLike, FloatArray, Native, PathLike, TableLike
-from weald.engines.compiled import compile_forest
 from weald.engines.params import Growth
 from weald.errors import ParameterError, shown
 from weald.estimators import chunked_prediction, multi_output
@@ -30,13 +29,13 @@ from weald.estimators.calibration.kept_errors import KeptErrors
 from weald.estimators.features import Features, features_of
 from weald.estimators.fit import fit
 from weald.estimators.multi_output import forests_of
-from weald.estimators.prediction import mark_paths, voting_of
+from weald.estimators.prediction import mark_paths
 from weald.estimators.stopping_rules import COMPACTED
-from weald.forest.compaction import compact_forest
 from weald.forest.forest import Forest
 from weald.forest.impurity_decrease import mean_decrease
 
 if TYPE_CHECKING:
+    from weald.io.compiled_model import CompiledModel
     from weald.io.export.parity import Export
 
 
@@ -221,6 +220,8 @@ class TreeModel(BaseEstimator):
         >>> smaller.forest_.n_nodes <= model.forest_.n_nodes
         True
         """
+        from weald.forest.compaction import compact_forest
+
         check_is_fitted(self, "forest_")
         if self.shrinkage_:
             raise ParameterError(
@@ -338,24 +339,27 @@ class TreeModel(BaseEstimator):
         check_is_fitted(self)
         files.save(self, path, compress=compress, mappable=mappable, tree_hashes=tree_hashes)
 
-    def compile(self, *, dtype: str = "float64") -> Any:
-        """Make a predictor for services: a native object that only predicts rows of numbers.
+    def compile(self, *, dtype: str = "float64") -> "CompiledModel":
+        """Make a predictor for services, with a low latency for single rows.
 
-        It holds no Python objects and no locks. Threads can share it and predict at the same time, since it releases
-        the GIL. Its data is one buffer, which processes can share; see `weald.open_compiled`.
+        It takes rows as dicts, tuples and lists, data frames, and arrays of floats. The forest is a native object
+        without Python objects and locks: threads can share it and predict at the same time, since it releases the GIL.
+        It is one buffer, which processes can share; see `weald.open_compiled`.
 
         Parameters
         ----------
         dtype : {"float64", "float32"}, default="float64"
             Type of the rows. "float64" takes both. With "float32" nodes are half as large, and rows must contain
-            float32 numbers. Categories are given as their codes: their positions in `categories_`.
+            float32 numbers.
 
         Returns
         -------
-        predictor
+        CompiledModel
             `predictor(row)` returns the class probabilities, in the order of `classes_`, or the mean. `predictor(X)`
             returns an array of them; `threads=` sets the number of threads. The results have the same bits as
-            `predict_proba` or `predict`. `predictor.buffer()` is the buffer.
+            `predict_proba` or `predict`, and unknown categories are treated and counted in the same way. In arrays of
+            floats, categories are given as their codes: their positions in `categories_`. `predictor.buffer()` is the
+            buffer.
 
         Examples
         --------
@@ -367,10 +371,12 @@ class TreeModel(BaseEstimator):
         >>> bool((predictor(row) == model.predict_proba([row])).all())
         True
         """
+        from weald.io.compiled_model import compile_model
+
         check_is_fitted(self, "forest_")
         require_uncalibrated(self, "compile")
         features_of(self).require_table("compile")
-        return compile_forest(self.forest_, voting_of(self), dtype)
+        return compile_model(self, dtype)
 
     def to_c(
         self, path: PathLike | None = None, *, name: str = "forest", X: TableLike = None, check: bool = True

@@ -22,7 +22,7 @@ from weald.data.table import Reading, TrainingArguments
 from weald.data.targets import name_of_target
 from weald.data.task import Task
 from weald.data.types import FloatArray
-from weald.engines import leaf_targets, params
+from weald.engines import params
 from weald.engines.choose import open_engine
 from weald.engines.interface import Codes, Engine
 from weald.engines.params import Growth
@@ -31,7 +31,6 @@ from weald.errors import DataError, ParameterError, warn
 from weald.estimators import growing, multi_output, out_of_bag, resampling
 from weald.estimators.calibration.kept_errors import TableOfRows, keep_errors
 from weald.estimators.checkpoints import Checkpoint
-from weald.estimators.error_surface import choose_shrinkage, rows_outside_bags
 from weald.estimators.features import Features, features_of
 from weald.estimators.growing import Grower, Plan
 from weald.estimators.merging import same_values
@@ -107,6 +106,8 @@ def fit(model: "TreeModel", data: TrainingArguments, checkpoint: Checkpoint | No
     engine = open_engine(model.engine, data.X)
     for keeps, attach in (("keep_targets", "attach_targets"), ("keep_errors", "attach_errors")):
         if getattr(model, keeps, False):
+            from weald.engines import leaf_targets  # imported on use: `import weald` is faster without
+
             leaf_targets.require_local(engine, keeps, attach)
     try:
         if features.needs_seed:
@@ -260,6 +261,8 @@ def train(
             found = out_of_bag.estimate_out_of_bag(grower.bagged(forest), reading, votes) if plan.wants_votes else None
     learned.forest_ = features.keep(forest, reading)
     if found is not None:
+        from weald.estimators.error_surface import rows_outside_bags  # imported on use: `import weald` is faster
+
         found.rows_to_score = rows_outside_bags(learned, engine, codes, reading)
         keep_out_of_bag(learned, found)
         if (method := getattr(learned, "calibrate", None)) is not None:
@@ -272,6 +275,8 @@ def _keep(learned: "TreeModel", grower: Grower, found: OutOfBag | None) -> None:
     """Keep the targets of the leaves and the out-of-bag errors, if wanted."""
     engine, codes, reading = grower.engine, grower.codes, grower.reading
     if getattr(learned, "keep_targets", False):
+        from weald.engines import leaf_targets
+
         require_same_data(learned.forest_, codes, reading)  # after a warm start
         learned.__dict__["leaf_targets_"] = leaf_targets.collect(
             engine, codes, reading.table, learned.growth_, learned.forest_, grower.n_threads
@@ -286,6 +291,8 @@ def _keep(learned: "TreeModel", grower: Grower, found: OutOfBag | None) -> None:
 
 def _choose(learned: "TreeModel", engine: Engine, codes: Codes, reading: Reading, forest: Forest) -> float:
     """Choose lambda of hierarchical shrinkage by the out-of-bag error."""
+    from weald.estimators.error_surface import choose_shrinkage, rows_outside_bags
+
     grown = copy.copy(learned)
     grown.forest_ = forest
     rows = rows_outside_bags(grown, engine, codes, reading)

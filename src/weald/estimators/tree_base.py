@@ -22,21 +22,14 @@ from weald.engines.choose import open_engine
 from weald.errors import DataError
 from weald.estimators.base import TreeModel
 from weald.estimators.calibration.calibrator import require_uncalibrated
-from weald.estimators.choose_alpha import AlphaChoice, choose, evaluate_by_folds, evaluate_on_holdout
 from weald.estimators.multi_output import each_target, forests_of, is_multi_output
 from weald.estimators.prediction import find_leaves, mark_paths, read_row
-from weald.estimators.training_data import read_again
-from weald.estimators.tree_view import Tree
-from weald.estimators.truncation import truncate
-from weald.forest import pruning
-from weald.forest.describe import nodes
-from weald.forest.describe.conditions import Names
-from weald.forest.describe.decision_path import RowExplanation, explain_row
-from weald.forest.describe.regions import Region, list_regions, list_rules
-from weald.forest.describe.text import write_text
-from weald.forest.partial_dependence import average_paths
 
 if TYPE_CHECKING:
+    from weald.estimators.choose_alpha import AlphaChoice
+    from weald.estimators.tree_view import Tree
+    from weald.forest.describe.decision_path import RowExplanation
+    from weald.forest.describe.regions import Region
     from weald.inspection.explain_split import SplitExplanation
     from weald.inspection.neighbors import LeafRows, Neighbors
 
@@ -47,8 +40,10 @@ class SingleTree(TreeModel):
     """A model of one tree."""
 
     @cached_property
-    def tree_(self) -> Tree:
+    def tree_(self) -> "Tree":
         """The nodes, with scikit-learn's names."""
+        from weald.estimators.tree_view import Tree
+
         check_is_fitted(self)
         forests = forests_of(self)
         return Tree(forests[0], self.growth_.criterion, forests)
@@ -223,6 +218,8 @@ class SingleTree(TreeModel):
 
     def _compute_partial_dependence_recursion(self, grid: Array, target_features: IntArray) -> FloatArray:
         """Average the predictions at points of a grid: scikit-learn's `partial_dependence` calls it by this name."""
+        from weald.forest.partial_dependence import average_paths
+
         check_is_fitted(self)
         features = np.asarray(target_features, dtype=np.intp)
         values = read_columns(self.schema_, np.asarray(grid), features)
@@ -279,12 +276,15 @@ class SingleTree(TreeModel):
         >>> nodes["split"], nodes["prediction"].tolist(), nodes["gain"].round(3).tolist()
         (['x0 ≤ 3', None, None], ['a', 'a', 'b'], [0.444, 0.0, 0.0])
         """
+        from weald.forest.describe import nodes
+        from weald.forest.describe.conditions import Names
+
         check_is_fitted(self, "forest_")
         return as_frame(nodes.list_nodes(self, Names.of(self, feature_names, class_names)), frame)
 
     def regions(
         self, *, feature_names: Sequence[str] | None = None, class_names: Sequence[object] | None = None
-    ) -> list[Region]:
+    ) -> "list[Region]":
         """List the leaves as regions: the boxes into which the tree divides the feature space.
 
         Parameters
@@ -306,6 +306,9 @@ class SingleTree(TreeModel):
         >>> region.low, region.high, region.prediction
         (array([1.5]), array([2.5]), 2.0)
         """
+        from weald.forest.describe.conditions import Names
+        from weald.forest.describe.regions import list_regions
+
         check_is_fitted(self, "forest_")
         return list_regions(self, Names.of(self, feature_names, class_names))
 
@@ -336,6 +339,9 @@ class SingleTree(TreeModel):
         if petal length (cm) > 2.45 and petal width (cm) ≤ 1.75: 1 (49 of 54 rows)
         if petal length (cm) > 2.45 and petal width (cm) > 1.75: 2 (45 of 46 rows)
         """
+        from weald.forest.describe.conditions import Names
+        from weald.forest.describe.regions import list_rules
+
         check_is_fitted(self, "forest_")
         return list_rules(self, Names.of(self, feature_names, class_names))
 
@@ -374,13 +380,16 @@ class SingleTree(TreeModel):
            ├─ yes: versicolor (49 of 54 rows) … 8 nodes below
            └─ no: virginica (45 of 46 rows) … 4 nodes below
         """
+        from weald.forest.describe.conditions import Names
+        from weald.forest.describe.text import write_text
+
         check_is_fitted(self, "forest_")
         check_argument("max_depth", max_depth, (WholeNumber(0), NOTHING))
         return write_text(self, Names.of(self, feature_names, class_names), max_depth)
 
     def explain_row(
         self, x: Any, *, feature_names: Sequence[str] | None = None, class_names: Sequence[object] | None = None
-    ) -> RowExplanation:
+    ) -> "RowExplanation":
         """Explain the prediction for one row: its path through the tree, as text.
 
         Parameters
@@ -406,6 +415,9 @@ class SingleTree(TreeModel):
         petal length (cm) is 3.5, more than 2.45  →  versicolor (50 of 100 rows)
         petal width (cm) is 1, at most 1.75  →  versicolor (49 of 54 rows)
         """
+        from weald.forest.describe.conditions import Names
+        from weald.forest.describe.decision_path import explain_row
+
         check_is_fitted(self, "forest_")
         rows = read_row(self, x)
         leaf = open_engine(self.engine).leaves(self.forest_, rows, 1, None)[0, 0]
@@ -452,6 +464,9 @@ class SingleTree(TreeModel):
         >>> print(model.explain_split(2, X, y).why)
         petal width (cm) ≤ 1.75 was chosen: it has the largest gain. The next, petal width (cm) ≤ 1.65, has 0.387821.
         """
+        from weald.estimators.training_data import read_again
+        from weald.forest.describe.conditions import Names
+
         check_is_fitted(self, "forest_")
         from weald.inspection.explain_split import explain_split  # a layer above
 
@@ -473,6 +488,8 @@ class SingleTree(TreeModel):
         >>> model.total_impurity()
         0.25
         """
+        from weald.forest.describe import nodes
+
         check_is_fitted(self, "forest_")
         return nodes.total_impurity(self)
 
@@ -492,6 +509,8 @@ class SingleTree(TreeModel):
         >>> round(model.training_error(), 3)
         0.333
         """
+        from weald.forest.describe import nodes
+
         check_is_fitted(self, "forest_")
         return nodes.training_error(self)
 
@@ -525,6 +544,9 @@ class SingleTree(TreeModel):
         >>> path["leaves"].tolist(), path["error"].tolist(), path["alpha"].round(3).tolist()
         ([4, 2, 1], [0.0, 0.2, 0.4], [0.0, 0.133, 0.213])
         """
+        from weald.forest import pruning
+        from weald.forest.describe import nodes
+
         check_is_fitted(self)
         errors = np.mean([nodes.errors(one) for one in each_target(self)], axis=0)
         costs = {"impurity": self.tree_.impurity, "error": errors}
@@ -571,6 +593,8 @@ class SingleTree(TreeModel):
         >>> model.prune("cv", X, y).get_n_leaves()
         3
         """
+        from weald.forest import pruning
+
         check_is_fitted(self)
         require_uncalibrated(self, "prune")
         check_argument("alpha", alpha, (RealNumber(0), OneOf(METHODS)))
@@ -624,6 +648,8 @@ class SingleTree(TreeModel):
         >>> small.forest_.fingerprint() == DecisionTreeClassifier(max_depth=2).fit(X, y).forest_.fingerprint()
         True
         """
+        from weald.estimators.truncation import truncate
+
         return truncate(
             self,
             {
@@ -646,7 +672,7 @@ class SingleTree(TreeModel):
         method: str = "cv",
         cv: Any = 5,
         one_standard_error: bool = True,
-    ) -> AlphaChoice:
+    ) -> "AlphaChoice":
         """Test every subtree T_alpha on rows that are new to it, and choose one.
 
         Parameters
@@ -681,6 +707,8 @@ class SingleTree(TreeModel):
         chosen: 3 leaves, error 0.05333 ± 0.026 (alpha 0.0256)
         lowest: 4 leaves, error 0.04 ± 0.023 (alpha 0.0128)
         """
+        from weald.estimators.choose_alpha import choose, evaluate_by_folds, evaluate_on_holdout
+
         check_is_fitted(self, "forest_")
         check_argument("one_standard_error", one_standard_error, (FLAG,))
         check_argument("method", method, (OneOf(METHODS),))
