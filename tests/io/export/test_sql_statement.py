@@ -306,3 +306,15 @@ def test_models_that_are_not_one_forest_of_columns_are_refused():
     huge = weald.RandomForestRegressor(5, random_state=0).fit([[1.0], [2.0]], [1.7e308, -1.7e308])
     with pytest.raises(weald.ExportError, match="range of doubles"):
         huge.to_sql("sqlite", table="t")
+
+
+@pytest.mark.parametrize("criterion", ["absolute_error", "poisson"])
+def test_medians_and_counts_are_exported(criterion):
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    model = weald.RandomForestRegressor(3, criterion=criterion, random_state=0).fit(X, np.arange(80) % 7)
+    assert model.to_sql("sqlite", table="t").parity.is_exact
+
+
+def test_one_class_is_a_constant():
+    model = weald.DecisionTreeClassifier().fit([[1.0], [2.0]], ["only", "only"])
+    assert model.to_sql("sqlite", table="t").parity.is_exact
