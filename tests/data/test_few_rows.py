@@ -81,7 +81,7 @@ def test_unknown_categories_are_counted_once_each(form):
     model, few = fit(make_frame()), make_frame(3, 6)
     few.loc[[1, 4], "city"] = ["Paris", "Quito"]
     given = FORMS[form](few)
-    with pytest.warns(UserWarning, match="Row 1 of column 'city' of X is 'Paris'.* 2 such cell"):
+    with pytest.warns(UserWarning, match="Row 1 of column 'city' of X is 'Paris'.* 2 cells with such values"):
         found = model.predict_proba(given)
     assert model.unknown_categories_ == {"city": 2}
     with by_columns():

@@ -5,7 +5,7 @@ CompiledModel    the predictor
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class CompiledModel:
         self.n_features, self.n_classes, self.n_trees = packed.n_features, packed.n_classes, packed.n_trees
         self.is_large = packed.is_large
 
-    def __call__(self, x: TableLike, threads: int = 1) -> Any:
+    def __call__(self, x: TableLike, threads: int = 1) -> "Array | float":
         """Predict a row or a table.
 
         Parameters
@@ -65,13 +65,11 @@ class CompiledModel:
             Of a row the class probabilities, in the order of `classes_`, or the mean; of a table an array of them.
         """
         if isinstance(x, np.ndarray) and x.dtype.kind != "O":
-            return self._packed(x, threads)
-        row = self._read_quickly(x)
-        if row is not None:
-            return self._packed(row, threads)
-        if _is_row(x):
-            return self._packed(read_row(self._reader, x)[0], threads)
-        return self._packed(read_matrix(self._reader, x), threads)
+            return cast("Array | float", self._packed(x, threads))
+        values: Array | None = self._read_quickly(x)
+        if values is None:
+            values = read_row(self._reader, x)[0] if _is_row(x) else read_matrix(self._reader, x)
+        return cast("Array | float", self._packed(values, threads))
 
     def buffer(self) -> IntArray:
         """Return the forest as one buffer, without names and categories, for `weald.open_compiled`."""
