@@ -74,8 +74,9 @@ def compare(name, given):
     scoring = "accuracy" if task == "classes" else "neg_mean_squared_error"
     folds = GridSearchCV(forest, grid, cv=5, scoring=scoring).fit(*train)
     moments.append(time.perf_counter())
-    if ours.best_error != min(model.oob_error_ for model in fitted):
-        raise SystemExit(f"On {name}, one fit and a fit for each setting differ.")
+    for step in ours.path:
+        if step.error != fitted[settings.index(step.params)].oob_error_:
+            raise SystemExit(f"On {name}, one fit and a fit for each setting differ at {step.params}.")
 
     errors = [measure.error_of(task, y_test, model.predict(X_test)) for model in fitted]
     found = [errors[settings.index(chosen)] for chosen in (ours.best_params, folds.best_params_)] + [min(errors)]

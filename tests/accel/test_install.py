@@ -12,14 +12,14 @@ from weald.accel import estimators
 SCRIPT = """
 import sys
 from sklearn.datasets import load_iris
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import ExtraTreesRegressor, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 import beside
 
 X, y = load_iris(return_X_y=True)
 print(sys.argv[1:], __name__, beside.WORD)
 print(type(RandomForestClassifier(5).fit(X, y).weald_).__module__)
-print(hasattr(RandomForestRegressor(2, max_depth=2).fit(X, y, [-1] + [1] * 149), "weald_"))
+print(hasattr(ExtraTreesRegressor(2, max_depth=2).fit(X, y, [-1] + [1] * 149), "weald_"))
 """
 
 
@@ -66,7 +66,7 @@ def test_a_script_runs_with_its_arguments_and_neighbors(tmp_path):
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines() == ["['--report', 'b'] __main__ found", "weald.estimators.forests", "False"]
     assert "RandomForestClassifier: 1 fit by weald" in result.stderr
-    assert "RandomForestRegressor: 1 fit by scikit-learn, because sample_weight has negative weights" in result.stderr
+    assert "ExtraTreesRegressor: 1 fit by scikit-learn, because sample_weight has negative weights" in result.stderr
     as_module = run("-m", "script", "c", cwd=tmp_path / "scripts")
     assert as_module.stdout.splitlines()[0] == "['c'] __main__ found"
     assert as_module.stderr == ""

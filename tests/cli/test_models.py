@@ -1,6 +1,7 @@
 """Commands on model files: predict, evaluate, explain, report, inspect, verify, convert, demo."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -338,6 +339,21 @@ def test_a_model_is_converted(place, tmp_path, capsys):
     out = tmp_path / "m.json"
     assert ask(capsys, "convert", folder / "m.weald", "-o", out)["to"] == "json"
     assert json.loads(out.read_text())
+    out = tmp_path / "m.js"
+    if shutil.which("node"):
+        assert ask(capsys, "convert", folder / "m.weald", "-o", out)["to"] == "js"
+        assert "export default forest;" in out.read_text()
+    out = tmp_path / "m.sql"
+    words = ["--table", "it's", "--keep", "name"]
+    facts = ask(capsys, "convert", folder / "m.weald", "-o", out, "--dialect", "sqlite", *words)
+    assert "1000 rows in SQLite: probabilities equal bit for bit" in facts["parity"]
+    assert 'FROM "it\'s" AS d' in out.read_text()
+    facts = ask(capsys, "convert", folder / "m.weald", "-o", out, "--dialect", "postgresql", *words)
+    assert "not compared" in facts["parity"]
+    assert run(["convert", str(folder / "m.weald"), "-o", str(out)]) == 1
+    assert "SQL needs --dialect" in capsys.readouterr().err
+    assert run(["convert", str(folder / "m.weald"), "-o", str(tmp_path / "m.c"), "--keep", "name"]) == 1
+    assert "are for SQL only" in capsys.readouterr().err
     assert run(["convert", str(folder / "m.weald"), "-o", str(tmp_path / "m.xyz")]) == 1
     assert "The format of m.xyz is unknown" in capsys.readouterr().err
 

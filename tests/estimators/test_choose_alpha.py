@@ -5,7 +5,7 @@ import pytest
 from sklearn.model_selection import KFold, PredefinedSplit
 
 import weald
-from tests.laws.cases import CRITERIA, is_of_classes, make_table
+from tests.laws.cases import CRITERIA, is_of_classes, make_table, suited
 
 each = pytest.mark.parametrize("criterion", CRITERIA)
 weighing = pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
@@ -16,7 +16,7 @@ def make(criterion, weights="none", n_rows=120):
         n_rows, ("many", "few"), 3 if is_of_classes(criterion) else 0, weights=weights, missing=0.1, seed=5
     )
     kind = weald.DecisionTreeClassifier if is_of_classes(criterion) else weald.DecisionTreeRegressor
-    return kind(criterion=criterion, random_state=3), table
+    return kind(criterion=criterion, random_state=3), suited(criterion, table)
 
 
 def losses_of(model, X, y, criterion):

@@ -14,7 +14,9 @@ from sklearn.tree import DecisionTreeClassifier as SklearnClassifier
 from sklearn.tree import DecisionTreeRegressor as SklearnRegressor
 
 import weald
-from tests.laws.cases import CRITERIA, is_of_classes, make_table
+from tests.laws.cases import CRITERIA, is_of_classes, make_table, suited
+from tests.laws.test_medians import median_of
+from weald.data.task import OF_MEDIANS
 from weald.forest import pruning
 
 each = pytest.mark.parametrize("criterion", CRITERIA)
@@ -26,6 +28,7 @@ def grow(criterion, n_rows=60, seed=0, weights="none", **given):
     table = make_table(
         n_rows, ("many", "few"), 3 if is_of_classes(criterion) else 0, weights=weights, missing=0.05, seed=seed
     )
+    table = suited(criterion, table)
     kind = weald.DecisionTreeClassifier if is_of_classes(criterion) else weald.DecisionTreeRegressor
     return kind(criterion=criterion, **given).fit(table.X, table.target, sample_weight=table.weight), table
 
@@ -177,6 +180,7 @@ def test_the_path_lists_every_tree_that_pruning_can_leave(criterion, weights):
         assert pruned.training_error() == pytest.approx(path["error"][i], rel=1e-9, abs=1e-9)
         wrong = pruned.predict(table.X) != table.target
         error = wrong if is_of_classes(criterion) else (pruned.predict(table.X) - table.target) ** 2
+        error = np.abs(pruned.predict(table.X) - table.target) if criterion in OF_MEDIANS else error
         assert np.average(error, weights=table.weight) == pytest.approx(path["error"][i], rel=1e-8, abs=1e-8)
         if i + 1 < len(alphas):
             just_before = np.nextafter(alphas[i + 1], 0)
@@ -236,6 +240,8 @@ def test_a_pruned_tree_holds_what_its_rows_say(criterion, alpha):
         if is_of_classes(criterion):
             counts = np.bincount(table.target[rows], weights=table.weight[rows], minlength=3)
             np.testing.assert_allclose(nodes.value[node, 0], counts / counts.sum())
+        elif criterion in OF_MEDIANS:
+            assert nodes.value[node, 0, 0] == pytest.approx(median_of(table.target[rows], table.weight[rows]))
         else:
             assert nodes.value[node, 0, 0] == pytest.approx(np.average(table.target[rows], weights=table.weight[rows]))
     assert (nodes.feature >= 0).sum() == (model.forest_.decrease > 0).sum() or criterion == "misclassification"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.laws.cases import CRITERIA, is_of_classes
+from tests.laws.cases import CRITERIA, OF_SUMS, is_of_classes, suited
 from weald.data.table import Table
 from weald.engines.params import Growth
 
@@ -83,11 +83,13 @@ def make_cases() -> dict[str, tuple[Table, Growth, int]]:
         for kind in TABLES:
             if kind == "two classes" and not is_of_classes(criterion):
                 continue
-            table = make_table(kind, of_classes=is_of_classes(criterion))
+            table = suited(criterion, make_table(kind, of_classes=is_of_classes(criterion)))
             for way, given in WAYS.items():
                 cases[f"{criterion}, {kind}, {way}"] = (table, make_growth(table, criterion, given), bins(kind))
             ways = (
-                CATEGORY_WAYS if table.categorical else NUMBER_WAYS | (BOUND_WAYS if table.n_classes in {0, 2} else {})
+                CATEGORY_WAYS
+                if table.categorical
+                else NUMBER_WAYS | (BOUND_WAYS if may_be_bound(criterion, table) else {})
             )
             for way, given in ways.items():
                 cases[f"{criterion}, {kind}, {way}"] = (table, make_growth(table, criterion, given), bins(kind))
@@ -95,6 +97,10 @@ def make_cases() -> dict[str, tuple[Table, Growth, int]]:
                 growth = make_growth(table, criterion, {"class_weight": class_weight})
                 cases[f"{criterion}, {kind}, classes balanced by {class_weight}"] = (table, growth, bins(kind))
     return cases
+
+
+def may_be_bound(criterion: str, table: Table) -> bool:
+    return table.n_classes in {0, 2} and criterion in OF_SUMS
 
 
 def bins(kind: str) -> int:

@@ -1,20 +1,28 @@
 """Explanations of splits: the winner is the split of the tree, and gains are those of the rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import weald
-from tests.laws.cases import CRITERIA, ENGINES, is_of_classes, make_table
+from tests.laws.cases import CRITERIA, ENGINES, is_of_classes, make_table, suited
+from tests.laws.test_counts import half_deviance
+from tests.laws.test_medians import mean_deviation
 from weald import impurity
+from weald.engines.reference import definition
 
 each = pytest.mark.parametrize("criterion", CRITERIA)
 OF = {"gini": impurity.gini, "entropy": impurity.entropy, "misclassification": impurity.misclassification}
 
+OF_NUMBERS = {"poisson": half_deviance, "absolute_error": mean_deviation}
+
 
 def make(criterion, weights="none", n_rows=40, seed=0):
     n_classes = 3 if is_of_classes(criterion) else 0
-    return make_table(n_rows, ("many", "few", "rounded"), n_classes, weights=weights, missing=0.1, seed=seed)
+    table = make_table(n_rows, ("many", "few", "rounded"), n_classes, weights=weights, missing=0.1, seed=seed)
+    return suited(criterion, table)
 
 
 def single(criterion, **given):
@@ -94,6 +102,8 @@ def test_groups_and_strata_are_given_again():
 @each
 def test_gains_are_those_of_the_rows(criterion):
     table = make(criterion, "whole")
+    if criterion in definition.OF_COUNTS:
+        table = replace(table, target=table.target + 1)  # sides of zeros alone are not admissible
     tree = single(criterion, max_depth=2).fit(table.X, table.target, sample_weight=table.weight)
     names = ["x0", "x1", "x2"]
     inside = tree.decision_path(table.X).toarray().astype(bool)
@@ -115,6 +125,9 @@ def test_gains_are_those_of_the_rows(criterion):
             if is_of_classes(criterion):
                 sides = [np.bincount(y[s], weights=w[s], minlength=3) for s in (left, ~left)]
                 expected = impurity.gain(*sides, OF[criterion])
+            elif criterion in OF_NUMBERS:
+                sides = sum(OF_NUMBERS[criterion](y[s], w[s]) * w[s].sum() for s in (left, ~left)) / w.sum()
+                expected = OF_NUMBERS[criterion](y, w) - sides
             else:
                 sides = [np.repeat(y[s], w[s]) for s in (left, ~left)]
                 expected = impurity.gain(*sides, impurity.squared_error)

@@ -12,7 +12,6 @@ from tests.io.mutate import change_array, sign
 from weald.errors import FormatError
 from weald.io import container, files, kept_errors
 
-pytestmark = pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 WAYS = {"zlib": {}, "plain": {"compress": False}, "mappable": {"mappable": True}}
 METHODS = {
     "errors": ("lac", "aps"),

@@ -42,6 +42,11 @@ def test_stopping_rules_from_one_fit_are_compared_with_fits(folder):
     assert len(re.findall(r"^\| (?:small|friedman-small) \| depth", printed, re.MULTILINE)) == 2
 
 
+def test_surfaces_of_many_settings_are_timed(folder):
+    printed = run("accuracy.stopping_rules", "--large", "--quick", folder=folder)
+    assert len(re.findall(r"^\| `.*` \| [\d,]+ \| \d+\.\d+ \|$", printed, re.MULTILINE)) == 5
+
+
 def test_calibrated_forests_are_compared(tmp_path, folder):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))

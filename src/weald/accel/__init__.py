@@ -84,6 +84,6 @@ def summary() -> Summary:
     >>> print(weald.accel.summary())  # doctest: +SKIP
     weald replaces 8 classes of sklearn.ensemble and sklearn.tree.
     RandomForestRegressor: 3 fits by weald
-    RandomForestRegressor: 1 fit by scikit-learn, because sample_weight has negative weights
+    ExtraTreesRegressor: 1 fit by scikit-learn, because sample_weight has negative weights
     """
     return summarize(tuple(sorted(f"{module}.{name}" for module, name in _before)))

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from weald.data.dask_collections import is_dask_collection
 from weald.data.few_rows import read_few
+from weald.data.foreign_arrays import on_host
 from weald.data.frames import Frame, FrameColumn, as_frame, columns_of, float_array, pieces_of, take_stream
 from weald.data.mmap_checks import refuse_cut_pieces, refuse_cut_short
 from weald.data.object_columns import (
@@ -172,6 +173,7 @@ def read_features(estimator: TableReader, X: TableLike, *, reset: bool) -> Matri
             "X is a Dask collection. Only fit of forests and predictions support those; for everything "
             "else give a table in memory: X.compute()."
         )
+    X = on_host(X, "X")
     frame = as_frame(X)
     frame = take_stream(X) if frame is None else frame
     given: Native = _array_of(X) if frame is None else frame.to_native()
@@ -487,6 +489,7 @@ def read_weight(sample_weight: ColumnLike, *, n_rows: int) -> FloatArray | None:
     """Read one weight per row: finite, none negative, not all zero."""
     if sample_weight is None:
         return None
+    sample_weight = on_host(sample_weight, "sample_weight")
     if isinstance(sample_weight, int | float | np.number):
         sample_weight = np.full(n_rows, sample_weight)
     weights = sample_weight if isinstance(sample_weight, np.ma.MaskedArray) else _see_array(sample_weight)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
+from weald.data.foreign_arrays import on_host
 from weald.data.frames import as_frame
 from weald.data.mmap_checks import refuse_cut_short
 from weald.data.object_columns import is_null, numbers_of_objects
@@ -101,6 +102,7 @@ def name_of_target(y: ColumnLike) -> str | None:
 
 def _split_columns(y: ColumnLike) -> dict[str, ColumnLike]:
     """Split several targets into columns; any other y is one column."""
+    y = on_host(y, "y")
     frame = None if y is None else as_frame(y, "y")
     if frame is not None and len(frame.columns) > 1:
         return {f"column {column.name!r} of y": column.to_numpy() for column in frame.iter_columns()}
@@ -167,6 +169,7 @@ def read_column(y: ColumnLike, name: str) -> Array:
         raise DataError(f"This estimator requires {name} to be passed, but the target {name} is None.")
     if sparse.issparse(y):
         raise DataTypeError(f"{name} is sparse. Use {name}.toarray() to make it dense.")
+    y = on_host(y, name)
     if isinstance(y, np.ma.MaskedArray) and y.dtype.kind != "V" and y.mask.any():
         raise DataError(f"{name} has masked entries. Leave those rows out, of X too.")
     try:

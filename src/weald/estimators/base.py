@@ -20,7 +20,7 @@ from weald.data.arguments import check_flags
 from weald.data.schema import Schema, counts_by_name
 from weald.data.table import TrainingArguments
 from weald.data.task import OF_MEDIANS, Task
-from weald.data.types import Array, ColumnLike, FloatArray, PathLike, TableLike
+from weald.data.types import Array, ColumnLike, FloatArray, Native, PathLike, TableLike
 from weald.engines.params import Growth
 from weald.errors import ParameterError, shown
 from weald.estimators import chunked_prediction, multi_output
@@ -411,6 +411,109 @@ class TreeModel(BaseEstimator):
 
         check_flags(check=check)
         return write_c(self, path, name, X, check=check)
+
+    def to_sql(
+        self,
+        dialect: str,
+        path: PathLike | None = None,
+        *,
+        table: object,
+        columns: object = None,
+        keep: object = (),
+        X: TableLike = None,
+        check: bool = True,
+        connection: Native = None,
+    ) -> "Export":
+        """Export the model as one SQL statement that predicts the rows of a table, with the same bits.
+
+        The statement is a SELECT: run it, make a view of it, or select from it. It returns the columns of `keep`,
+        `prediction`, and for classifiers `probability_0`, `probability_1` and so on, in the order of `classes_`.
+        NULL and NaN are missing values, and so are unknown categories.
+
+        Parameters
+        ----------
+        dialect : {"duckdb", "sqlite", "postgresql"}
+            The database.
+        path : path, optional
+            The file to write. None: no file; the text is in the result.
+        table : str or tuple of str
+            The table of the rows: its name, or the names of its schema and the table.
+        columns : list of str, optional
+            The columns of the table, in the order of the features. None: the names of the features, or `x0`, `x1` and
+            so on if they have none. Only those that trees use are read.
+        keep : str or list of str, default=()
+            Columns of the table to return beside the prediction: its key, for example. A table has no order of rows.
+        X : array or data frame, optional
+            Rows to compare, besides generated edge cases: values on thresholds, one ulp beside them, missing.
+        check : bool, default=True
+            Whether to run the statement and compare its predictions. SQLite is part of Python; DuckDB needs `duckdb`.
+        connection : optional
+            An open connection (DB-API) of the database, where the check makes a temporary table. PostgreSQL needs one;
+            the others run in memory otherwise.
+
+        Returns
+        -------
+        weald.io.export.parity.Export
+            The text, as `model`, and the `parity` of its predictions.
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeRegressor
+        >>> model = DecisionTreeRegressor().fit([[1.0], [2.0]], [3.0, 4.0])
+        >>> export = model.to_sql("sqlite", table="houses", columns=["rooms"], keep="id")
+        >>> export.parity.is_exact
+        True
+        """
+        from weald.io.export.sql_statement import write_sql
+
+        check_flags(check=check)
+        return write_sql(self, path, dialect, (table, columns, keep), X, connection, check=check)
+
+    def to_js(
+        self,
+        path: PathLike | None = None,
+        *,
+        name: str = "forest",
+        module: bool = True,
+        X: TableLike = None,
+        check: bool = True,
+    ) -> "Export":
+        """Export the model as one file of JavaScript without dependencies that predicts the same bits.
+
+        `forest.predict(x)` returns the label or the mean, `forest.predictProba(x)` the class probabilities. Rows are
+        arrays, or objects with the values by name; categories are given by label, missing values as null or NaN.
+
+        Parameters
+        ----------
+        path : path, optional
+            The file to write. None: no file; the text is in the result.
+        name : str, default="forest"
+            Name of the object.
+        module : bool, default=True
+            Whether the file is a module, whose default export is the object. False: a classic script, which declares
+            the object as a global variable.
+        X : array or data frame, optional
+            Rows to compare, besides generated edge cases: values on thresholds, one ulp beside them, missing.
+        check : bool, default=True
+            Whether to run the file and compare its predictions. Needs Node.js.
+
+        Returns
+        -------
+        weald.io.export.parity.Export
+            The text, as `model`, and the `parity` of its predictions.
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeClassifier
+        >>> model = DecisionTreeClassifier().fit([[1.0], [2.0]], ["no", "yes"])
+        >>> export = model.to_js(check=False)
+        >>> "export default forest;" in export.model
+        True
+        """
+        from weald.io.export.js_code import write_js
+
+        check_flags(module=module, check=check)
+        return write_js(self, path, name, X, module=module, check=check)
 
     def to_onnx(
         self, path: PathLike | None = None, *, columns: bool = False, X: TableLike = None, check: bool = True

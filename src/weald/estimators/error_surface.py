@@ -13,7 +13,7 @@ prediction, so each error is that of the truncated forest to the last bit.
 import copy
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -184,7 +184,7 @@ class RowsToScore:
     def surface(
         self,
         parameters: Sequence[str],
-        values: Mapping[str, Sequence[Any]] | None,
+        values: Mapping[str, Iterable[object]] | None,
         scoring: Metric | str | None,
         verbose: int,
     ) -> ErrorSurface:
@@ -237,7 +237,7 @@ def rows_outside_bags(model: "TreeModel", engine: Engine, codes: Codes, reading:
 def measure_surface(
     rows: RowsToScore,
     parameters: Sequence[str],
-    values: Mapping[str, Sequence[Any]] | None = None,
+    values: Mapping[str, Iterable[object]] | None = None,
     scoring: Metric | str | None = None,
     verbose: int = 0,
 ) -> ErrorSurface:
@@ -286,7 +286,7 @@ def _read_values(values: object) -> dict[str, list[Any]]:
     return listed
 
 
-def _read_names(model: "TreeModel", parameters: Sequence[str], values: Mapping[str, Sequence[Any]]) -> list[str]:
+def _read_names(model: "TreeModel", parameters: Sequence[str], values: Iterable[str]) -> list[str]:
     known = [name for name in TRUNCATING if name in model.get_params(deep=False)]
     strange = [name for name in (*parameters, *values) if name not in known]
     names = [] if strange else list(dict.fromkeys([*parameters, *values]))

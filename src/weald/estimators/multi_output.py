@@ -66,7 +66,7 @@ def refuse(given: Mapping[str, Any]) -> None:
                 else f"{name}={given[name]!r} does not support several targets."
             )
             raise ParameterError(f"{why} Set {name}={needed!r}, or fit a model for each target.")
-    if given["criterion"] in SINGLE:
+    if given.get("criterion") in SINGLE:
         raise ParameterError(
             f"criterion={given['criterion']!r} does not support several targets. Set criterion='squared_error', or fit "
             "a model for each target."

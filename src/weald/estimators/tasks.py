@@ -467,7 +467,7 @@ class TreeRegressor(RegressorMixin, TreeModel):
         >>> y = X[:, 0] % 10
         >>> model = RandomForestRegressor(min_samples_leaf=50, keep_errors=True, random_state=0).fit(X, y)
         >>> model.predict_interval([[500.0]], 0.9).round(1)
-        array([[0.1, 9. ]])
+        array([[-0.3,  9. ]])
         """
         from weald.uncertainty import intervals
 

@@ -107,7 +107,7 @@ class DependenceCurve:
         found = self._shaped(self.values[tuple(places)])
         return found if any(is_list(v) for v in values) else np.asarray(found[0])
 
-    def labels(self, axis: int = 0) -> list[Any]:
+    def labels(self, axis: int = 0) -> list[Label]:
         """Return the points of an axis as labels of categories, or numbers."""
         one = self.axes[axis]
         return list(one.points.tolist() if one.labels is None else one.labels.tolist())

@@ -294,5 +294,5 @@ def list_neighbors(
     return tuple(Neighbor(int(r), float(w), _plain(y)) for r, w, y in zip(rows, weights, targets, strict=True))
 
 
-def _plain(label: Any) -> Any:
+def _plain(label: Label) -> Label:
     return label.item() if isinstance(label, np.generic) else label

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 from scipy import sparse
@@ -43,6 +43,7 @@ from weald.forest.forest import Forest
 from weald.forest.partial_dependence import leaf_shares
 from weald.forest.shrinkage import shrink_forest
 from weald.inspection.explanation import Explanation
+from weald.inspection.importance_request import ByRow
 
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
@@ -75,9 +76,8 @@ def explain(
     interactions: bool = False,
     out_of_bag: bool = False,
     feature_names: Sequence[str] | None = None,
-    groups: ColumnLike = None,
-    stratify: ColumnLike = None,
     verbose: int = 0,
+    **by_row: Unpack[ByRow],
 ) -> "Explanation | list[Explanation]":
     """Explain predictions by SHAP values: how much each feature moved them away from the base value.
 
@@ -93,7 +93,7 @@ def explain(
         means.
     X : array or data frame of shape (n_rows, n_features)
         The rows to explain. With `out_of_bag`, the training data.
-    y, sample_weight, groups, stratify : optional
+    y, sample_weight : optional
         With `out_of_bag`, as given to `fit`.
     background : array or data frame of shape (n_background, n_features), optional
         The rows to compare with: the base value is their mean prediction. Time is proportional to their number, so
@@ -107,6 +107,8 @@ def explain(
         Names of the features; by default those of the training table.
     verbose : int, default=0
         1 shows progress on stderr.
+    groups, stratify : optional
+        With `out_of_bag`, as given to `fit`.
 
     Returns
     -------
@@ -129,7 +131,10 @@ def explain(
     check_flags(interactions=interactions, out_of_bag=out_of_bag)
     if interactions and background is not None:
         raise ParameterError("interactions=True is for the path-dependent game. Leave background out, or interactions.")
-    data = TrainingArguments(X, y, sample_weight, groups, stratify)
+    unknown = next((name for name in by_row if name not in ByRow.__annotations__), None)
+    if unknown is not None:
+        raise TypeError(f"explain() got an unexpected keyword argument {unknown!r}")
+    data = TrainingArguments(X, y, sample_weight, **by_row)
     rows = _read_out_of_bag(model, data) if out_of_bag else _read(model, data)
     if background is not None:
         _refuse_collection("background", background)

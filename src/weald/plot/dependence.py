@@ -12,7 +12,7 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.ticker import MaxNLocator
 
 from weald.data.schema import DATES
-from weald.data.types import FloatArray, Label, TableLike
+from weald.data.types import FloatArray, IntArray, Label, TableLike
 from weald.errors import ParameterError, shown
 from weald.estimators.base import TreeModel
 from weald.forest.describe.markup import legible
@@ -323,7 +323,7 @@ def _draw_map(ax: Axes, curve: DependenceCurve, k: int) -> None:
         ax.tick_params(axis="x", labelrotation=45)
 
 
-def _cells(axis: Axis) -> tuple[FloatArray, Any]:
+def _cells(axis: Axis) -> tuple[FloatArray, IntArray]:
     """Return the edges of the cells of a heat map, and which points they show."""
     points = axis.points
     if axis.labels is not None:

@@ -51,7 +51,7 @@ class IntervalDisplay:
     >>> forest = RandomForestRegressor(100, keep_errors=True, random_state=0).fit(X[:300], y[:300])
     >>> display = IntervalDisplay.from_estimator(forest, X[300:], y[300:])
     >>> round(display.covered, 2)
-    0.9
+    0.89
     """
 
     def __init__(self, predicted: FloatArray, intervals: FloatArray, truth: FloatArray | None, coverage: float) -> None:

@@ -158,5 +158,5 @@ class SurfaceDisplay(Display):
         return f"minus {self.surface.metric}"
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import weald
-from tests.laws.cases import CRITERIA, is_of_classes, make_table
+from tests.laws.cases import CRITERIA, is_of_classes, make_table, suited
 
 each = pytest.mark.parametrize("criterion", CRITERIA)
 
@@ -13,6 +13,7 @@ each = pytest.mark.parametrize("criterion", CRITERIA)
 @each
 def test_the_steps_are_those_of_the_decision_path(criterion):
     table = make_table(100, ("many", "few"), 3 if is_of_classes(criterion) else 0, missing=0.2, seed=2)
+    table = suited(criterion, table)
     kind = weald.DecisionTreeClassifier if is_of_classes(criterion) else weald.DecisionTreeRegressor
     model = kind(criterion=criterion).fit(table.X, table.target)
     paths = model.decision_path(table.X)

@@ -5,8 +5,10 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import weald
-from tests.laws.cases import CRITERIA, ENGINES, is_of_classes, make_table
+from tests.laws.cases import CRITERIA, ENGINES, is_of_classes, make_table, suited
+from tests.laws.test_medians import mean_deviation, median_of
 from weald import impurity
+from weald.engines.reference import definition
 
 each = pytest.mark.parametrize("criterion", CRITERIA)
 OF = {"gini": impurity.gini, "entropy": impurity.entropy, "misclassification": impurity.misclassification}
@@ -14,6 +16,7 @@ OF = {"gini": impurity.gini, "entropy": impurity.entropy, "misclassification": i
 
 def grow(criterion, weights="none", **given):
     table = make_table(90, ("many", "few"), 3 if is_of_classes(criterion) else 0, weights=weights, missing=0.1)
+    table = suited(criterion, table)
     kind = weald.DecisionTreeClassifier if is_of_classes(criterion) else weald.DecisionTreeRegressor
     return kind(criterion=criterion, **given).fit(table.X, table.target, sample_weight=table.weight), table
 
@@ -35,6 +38,10 @@ def test_the_numbers_of_a_node_are_those_of_its_rows(criterion, weights):
             np.testing.assert_allclose(nodes["value"][node], counts / counts.sum(), rtol=1e-9)
             assert nodes["prediction"][node] == counts.argmax()
             assert nodes["error"][node] == pytest.approx(1 - counts.max() / counts.sum(), abs=1e-9)
+        elif criterion in definition.OF_MEDIANS:
+            impurities.append(mean_deviation(y, w))
+            assert nodes["value"][node] == nodes["prediction"][node] == pytest.approx(median_of(y, w))
+            assert nodes["error"][node] == pytest.approx(impurities[-1], abs=1e-9)
         else:
             impurities.append(impurity.squared_error(y, w))
             assert nodes["value"][node] == nodes["prediction"][node] == pytest.approx(np.average(y, weights=w))
@@ -42,7 +49,7 @@ def test_the_numbers_of_a_node_are_those_of_its_rows(criterion, weights):
     np.testing.assert_allclose(nodes["impurity"], impurities, atol=1e-9)
 
 
-@each
+@pytest.mark.parametrize("criterion", [c for c in CRITERIA if c not in definition.OF_COUNTS])
 def test_gains_are_what_the_children_lack(criterion):
     nodes = grow(criterion, "whole")[0].nodes()
     leaf = nodes["left"] < 0
@@ -80,10 +87,12 @@ def test_the_training_error_is_that_of_the_rows(criterion, engine, weights):
     model, table = grow(criterion, weights, engine=engine, max_depth=3)
     said = model.predict(table.X)
     losses = said != table.target if is_of_classes(criterion) else (said - table.target) ** 2
+    losses = np.abs(said - table.target) if criterion in definition.OF_MEDIANS else losses
     assert model.training_error() == pytest.approx(np.average(losses, weights=table.weight), abs=1e-9)
     nodes = model.nodes(frame="dict")
-    assert model.total_impurity() == pytest.approx(nodes["impurity"][0] - nodes["decrease"].sum(), abs=1e-8)
-    if criterion in ("misclassification", "squared_error"):
+    if criterion not in definition.OF_COUNTS:
+        assert model.total_impurity() == pytest.approx(nodes["impurity"][0] - nodes["decrease"].sum(), abs=1e-8)
+    if criterion == "misclassification" or not is_of_classes(criterion):
         assert model.total_impurity() == pytest.approx(model.training_error(), abs=1e-12)
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import weald
-from tests.laws.cases import CRITERIA, is_of_classes, make_table
+from tests.laws.cases import CRITERIA, is_of_classes, make_table, suited
 from weald.data.schema import Labeled
 from weald.forest.describe.regions import Interval
 
@@ -16,6 +16,7 @@ each = pytest.mark.parametrize("criterion", CRITERIA)
 
 def grow(criterion, missing=0.2, **given):
     table = make_table(120, ("many", "few", "rounded"), 3 if is_of_classes(criterion) else 0, missing=missing, seed=3)
+    table = suited(criterion, table)
     kind = weald.DecisionTreeClassifier if is_of_classes(criterion) else weald.DecisionTreeRegressor
     return kind(criterion=criterion, **given).fit(table.X, table.target), table
 

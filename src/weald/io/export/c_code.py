@@ -22,11 +22,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weald.data.task import Task
-from weald.data.types import BoolArray, FloatArray, IntArray, TableLike
+from weald.data.types import FloatArray, TableLike
 from weald.errors import ExportError, ParameterError, shown
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
 from weald.io.atomic import PathLike, write_file
 from weald.io.export.leaf_values import LeafValues, answers_of, refuse_overflow, require_exportable, utf8
+from weald.io.export.node_tables import tables_of
 from weald.io.export.parity import (
     Export,
     Parity,
@@ -302,24 +303,17 @@ def _label_tables(model: "TreeModel", name: str) -> str:
 
 def _walk(forest: Forest, answers: LeafValues, name: str) -> str:
     """Return the tables of conditions, sets and nodes, and the function that walks over them."""
-    is_split = forest.feature >= 0
-    n_splits = int(is_split.sum())
-    n_places = max(1, n_splits)  # C has no empty tables: a forest of leaves has one node, which no root leads to
-    asked, questions = _distinct_questions(forest, is_split)
-    # Each node's number: that of a split among the splits, or the number of splits plus that of a leaf value.
-    at = np.empty(forest.n_nodes, dtype=np.int64)
-    at[is_split] = np.arange(n_splits)
-    at[~is_split] = n_places + answers.number
-    split = np.flatnonzero(is_split)
-    nodes = np.column_stack([asked, at[split + 1], at[forest.right_children()[split]]])
+    tables = tables_of(forest, answers)
+    rows = zip(tables.threshold.tolist(), tables.feature.tolist(), tables.flags.tolist(), strict=True)
+    questions = [f"{{{_double(t)},{f},{flag}}}" for t, f, flag in rows]
     has_sets = len(forest.category_start) > 1
     flags = {"missing_left": MISSING_LEFT, "categorical": CATEGORICAL, "others_left": OTHERS_LEFT}
     return WALK.format(
         name=name,
-        n_splits=n_places,
+        n_splits=tables.n_places,
         questions=_lines(questions or ["{0.0,0,0}"]),
-        nodes=_lines(map(str, nodes.ravel().tolist() or [0, 0, 0]), 12),
-        roots=_lines(map(str, at[forest.tree_start[:-1]].tolist())),
+        nodes=_lines(map(str, tables.nodes.ravel().tolist() or [0, 0, 0]), 12),
+        roots=_lines(map(str, tables.roots.tolist())),
         sets=_sets(forest, name) if has_sets else "",
         member=MEMBER.format(name=name) if has_sets else "",
         by_set=BY_SET.format(name=name, **flags) if has_sets else "",
@@ -330,20 +324,6 @@ def _walk(forest: Forest, answers: LeafValues, name: str) -> str:
 def _sets(forest: Forest, name: str) -> str:
     starts, categories = forest.category_start.tolist(), forest.category_sets.tolist()
     return SETS.format(name=name, starts=_lines(map(str, starts)), categories=_lines(map(str, categories or [0])))
-
-
-def _distinct_questions(forest: Forest, is_split: BoolArray) -> tuple[IntArray, list[str]]:
-    """Store equal conditions once: the condition number of every split, and the conditions."""
-    feature, flags = forest.feature[is_split], forest.flags[is_split]
-    threshold = forest.threshold[is_split] + 0.0  # -0.0 splits like 0.0
-    order = np.lexsort([flags, threshold, feature])
-    columns = [array[order] for array in (threshold, feature, flags)]
-    is_new = np.ones(len(order), dtype=bool)
-    is_new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
-    number = np.empty(len(order), dtype=np.int64)
-    number[order] = np.cumsum(is_new) - 1
-    rows = zip(*(column[is_new].tolist() for column in columns), strict=True)
-    return number, [f"{{{_double(t)},{f},{flag}}}" for t, f, flag in rows]
 
 
 def _double(value: float) -> str:

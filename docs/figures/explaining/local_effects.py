@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 
 import weald
 from docs.figures.drawing import save
-from docs.figures.guides.dependence import make_rents
+from docs.figures.explaining.dependence import make_rents
 from weald.plot import DependenceDisplay
 
 

@@ -1,8 +1,9 @@
 """SHAP values of one row: from the base value to the prediction."""
 
-from drawing import save
 from matplotlib.figure import Figure
-from shap_beeswarm import explain
+
+from docs.figures.drawing import save
+from docs.figures.explaining.beeswarm import explain
 
 
 def draw() -> Figure:

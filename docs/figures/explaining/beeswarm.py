@@ -1,10 +1,10 @@
 """SHAP values of all rows of a table: a point for each row and feature."""
 
-from drawing import save
 from matplotlib.figure import Figure
 from sklearn.datasets import load_diabetes
 
 import weald
+from docs.figures.drawing import save
 from weald.inspection.explanation import Explanation
 
 
