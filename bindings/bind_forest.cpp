@@ -190,7 +190,8 @@ nb::tuple bind_grow_piece(const Codes& codes, const Growth& growth, std::uint64_
     return nb::make_tuple(arrays_of(std::move(grown)), *piece.begin, *piece.end);
 }
 
-// `said` is by joint target, then by target. Returns the arrays, and the center of each target.
+// `said` has the value of each target for each joint target (joint targets x targets). Returns the arrays, and the
+// center of each target.
 nb::tuple bind_grow_targets(const Codes& codes, const Vector<double>& said, std::uint32_t n_targets,
                             std::vector<std::uint32_t> n_classes, const Growth& growth, std::uint64_t seed,
                             std::uint32_t first_tree, std::uint32_t n_trees, std::size_t n_threads,

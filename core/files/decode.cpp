@@ -181,7 +181,7 @@ void Decoder::read_splits() {
     const EncodedColumn feature =
         n_splits() == 0 ? EncodedColumn{} : take_numbers(columns_, "split.feature", n_splits(), head_.n_features);
     made_.flags = read_flags();
-    std::vector<std::size_t> n_sets(head_.n_trees + 1);  // in the trees before each
+    std::vector<std::size_t> n_sets(head_.n_trees + 1);  // number of sets in all trees before each tree
     for (std::size_t t = 0; t < head_.n_trees; ++t) {
         const auto begin = made_.flags.begin() + made_.tree_start[t];
         const auto end = made_.flags.begin() + made_.tree_start[t + 1];

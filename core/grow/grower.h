@@ -326,7 +326,7 @@ class Grower {
     const Growth& growth_;
     SplitFinder<Model> finder_;
     Model& model_;         // the finder's
-    std::size_t n_words_;  // of what is known about features
+    std::size_t n_words_;  // words of the feature sets passed to children, for each level
     TreeWriter<Model> writer_;
     std::conditional_t<kHasSmallSubtrees<Model>, SmallSubtree, NoSmallSubtree> small_;
     Tree* tree_ = nullptr;

@@ -217,7 +217,7 @@ struct CountedNumbers {
         const auto weight = static_cast<double>(bin[1]);
         const auto squares = static_cast<double>(bin[2]);
         const double middle = static_cast<double>(spread.mean) / one - 0.5;
-        const double sum = static_cast<double>(bin[0]) / one - 0.5 * weight;  // of the numbers, to half a unit each
+        const double sum = static_cast<double>(bin[0]) / one - 0.5 * weight;  // sum, within half a unit per number
         const double about = squares - 2 * middle * sum + (std::abs(middle) + middle * middle) * weight;
         const double rounding = (squares + middle * middle * weight) * 0x1p-48;
         const double length = std::sqrt(std::max(0.0, about + rounding)) + 0.5 * std::sqrt(weight);

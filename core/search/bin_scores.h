@@ -68,7 +68,7 @@ class BinScores<Gini> {
     }
     double edge(std::size_t e) const { return scores_[e]; }
     double bound(std::size_t b) const { return std::min(bounds_[b], simple_bounds_[b]); }
-    // Far more than the rounding errors of a sum over all classes.
+    // The margin is far larger than the rounding errors of a sum over all classes.
     double floor_below(double score) const { return score - weight_ * 0x1p-34; }
 
   private:

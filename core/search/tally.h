@@ -126,8 +126,8 @@ class Tally<Gini> {
     alignas(64) std::array<std::uint32_t, kMostSorted> products_;
 };
 
-// The sum of F over the classes of both sides changes by one class at a time. The gain is stored, the score minus that
-// of the undivided node: it is small, so its error in single precision is small.
+// The sum of F over the classes of both sides changes by one class at a time. Gains are stored instead of scores (the
+// gain is the score minus that of the undivided node): they are small, so their errors in single precision are small.
 template <>
 class Tally<Entropy> {
   public:

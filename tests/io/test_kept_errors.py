@@ -126,8 +126,8 @@ def test_changed_arrays_are_refused_or_predict(case):
 @pytest.mark.parametrize("way", ["to_c", "to_onnx", "to_treelite", "to_shap", "to_sklearn"])
 def test_exports_say_that_they_have_no_quantiles_and_intervals(way):
     for case, lost in (
-        ("errors, means", ["targets of leaves: no quantiles", "errors of predictions: no intervals"]),
-        ("errors", ["errors of predictions: no prediction sets"]),
+        ("errors, means", ["leaf targets: no quantiles", "prediction errors: no intervals"]),
+        ("errors", ["prediction errors: no prediction sets"]),
         ("pruned", []),
     ):
         made = getattr(cases.models()[case][0], way)(check=False)

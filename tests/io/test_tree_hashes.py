@@ -116,7 +116,7 @@ def sha256(data: bytes) -> bytes:
 
 
 def rfc_6962(hashes: list[bytes]) -> bytes:
-    """The definition of RFC 6962, from the top: the left half is the largest power of two below the number."""
+    """The recursive definition of RFC 6962: the size of the left part is the largest power of two below n."""
     if len(hashes) == 1:
         return sha256(b"\x00" + hashes[0])
     half = 1 << (len(hashes) - 1).bit_length() - 1

@@ -1,7 +1,8 @@
 """Laws of saved models: every model that can be fitted can be saved, and is the same when it is loaded.
 
 Parameters have odd but legal values and types, labels are of every kind, and tables have categories and missing values.
-A fit may refuse a combination by a WealdError, and a file what it cannot hold by a FormatError, before it is written.
+A fit may refuse a combination of parameters with a WealdError. Saving may refuse a model with a FormatError, before the
+file is written.
 """
 
 import copy

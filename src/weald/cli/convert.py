@@ -16,7 +16,7 @@ def convert(
     model: ModelFile,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="*.onnx, *.c, *.js, *.json or *.sql")],
     to: Annotated[
-        str | None, typer.Option(metavar="FORMAT", help="onnx, c, js, json or sql; default: by the extension of --out")
+        str | None, typer.Option(metavar="FORMAT", help="onnx, c, js, json or sql; default: the extension of --out")
     ] = None,
     dialect: Annotated[
         str | None, typer.Option(metavar="DATABASE", help="for SQL: duckdb, sqlite or postgresql")

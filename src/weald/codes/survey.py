@@ -122,7 +122,7 @@ class Survey:
         return replace(survey, sampled=nothing, again=number)
 
     def sample_again(self, table: Table, classes: Array | None, schema: Schema) -> "Survey":
-        """Sample again a chunk that was sampled with outdated numbers."""
+        """Resample a chunk whose classes or categories have been renumbered since it was sampled."""
         assert self.labels is not None and self.sampled is not None  # noqa: S101, PT018  (for the type checker)
         return replace(self, sampled=self.sampled.add(renumber(table, classes, schema, self.labels)))
 

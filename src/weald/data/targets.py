@@ -230,7 +230,7 @@ def check_labels(column: Array, name: str, *, of_target: bool = False) -> Array:
     if column.dtype.kind in "OTMm":  # types with their own nulls
         null = next((row for row, label in enumerate(column) if is_null(label)), None)
         if null is not None:
-            raise DataError(f"Row {null} of {name} is {column[null]!r}. Leave rows without a label out, of X too.")
+            raise DataError(f"Row {null} of {name} is {column[null]!r}. Remove rows without a label from X and y.")
     return column
 
 

@@ -256,7 +256,7 @@ def mean_and_error(losses: FloatArray, weight: FloatArray) -> tuple[float, float
 
 
 def cross_validate(selector: FeatureSelector, data: SelectionData) -> float:
-    """Cross-validate: choose features without the rows of a fold, test the forest on them, for each fold."""
+    """Cross-validate: for each fold, select features on the other folds and test the forest on this one."""
     target = np.asarray(data.y)
     is_classifier = hasattr(selector.forest, "predict_proba")
     losses = np.empty(len(target))

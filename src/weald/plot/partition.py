@@ -65,7 +65,7 @@ class PartitionDisplay:
     figure_ : matplotlib Figure
         The figure of these axes.
     cuts_ : array of shape (n_cuts,)
-        The nodes that are split, in order: numbers in the tree.
+        Indices of the nodes that are split, in the order of the splits.
 
     Examples
     --------

@@ -59,7 +59,7 @@ def section(model: TreeModel, rows: Matrix, weight: ColumnLike, order: IntArray,
         "deciles of the feature."
     )
     if n_classes > N_CLASSES:
-        lead += f" Lines are the {N_CLASSES} of {n_classes} classes whose probabilities change most."
+        lead += f" The lines show the {N_CLASSES} of {n_classes} classes whose probabilities change most."
     caution = (
         "If features are correlated, some combinations of values cannot occur. The curves describe the forest, not "
         "causes."

@@ -55,5 +55,5 @@ def log_one_plus_exp(z: FloatArray) -> FloatArray:
 
 
 def add_up(values: FloatArray) -> float:
-    """Add numbers from the first to the last: unlike `sum`, in the same order on every machine."""
+    """Sum numbers from first to last. Unlike in `np.sum`, the order is the same on every machine."""
     return float(np.cumsum(values)[-1])

@@ -41,9 +41,9 @@ class Calibrator:
     Attributes
     ----------
     method : {"isotonic", "sigmoid", "beta", "venn-abers"}
-        Kind of the maps.
+        The calibration method.
     maps : tuple
-        A function of the probability for each class; with two classes, one for the second. Empty for a single class.
+        A calibration function for each class; with two classes, only for the second. Empty for a single class.
     """
 
     method: str

@@ -31,9 +31,9 @@ from weald.forest.forest import Forest
 if TYPE_CHECKING:
     from weald.estimators.out_of_bag import OutOfBag
 
-BATCH_BYTES = 2**27  # of bags and leaves that are held at a time
-PURPOSE_SCORES = 33  # of the draws in the scores of training rows
-CLOSE = 1e-12  # relative error of a sum of weights
+BATCH_BYTES = 2**27  # memory for the bags and leaves of one batch
+PURPOSE_SCORES = 33  # purpose of the random draws for scores of training rows
+CLOSE = 1e-12  # relative tolerance of sums of weights
 
 
 @dataclass(frozen=True, eq=False)

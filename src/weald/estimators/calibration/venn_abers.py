@@ -2,8 +2,9 @@
 
 VennAbers    the two probabilities of a new row, and the one between them
 
-Inductive Venn-Abers prediction (Vovk, Petej, Fedorova 2015). At a score, `high` is the value of the isotonic regression
-of all rows and one more of the class at this score, `low` that with one more row of another class.
+Inductive Venn-Abers prediction (Vovk, Petej, Fedorova 2015). To compute `high` at a score, add one row of the
+class with this score and fit an isotonic regression to all rows: `high` is its value there. For `low`, the added row is
+of another class.
 """
 
 from collections.abc import Sequence

@@ -85,10 +85,10 @@ class Export:
 def lost_uncertainty(model: "TreeModel") -> list[str]:
     """Describe what quantiles, intervals and prediction sets need, which no export contains."""
     kept = vars(model)
-    lost = ["targets of leaves: no quantiles"] if "leaf_targets_" in kept else []
+    lost = ["leaf targets: no quantiles"] if "leaf_targets_" in kept else []
     if "kept_errors_" in kept:
         kind = "intervals" if model.forest_.task is Task.REGRESSION else "prediction sets"
-        lost.append(f"errors of predictions: no {kind}")
+        lost.append(f"prediction errors: no {kind}")
     return lost
 
 

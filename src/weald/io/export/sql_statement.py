@@ -374,7 +374,7 @@ def _votes_of(plan: StatementPlan, tree: int) -> tuple[list[int], FloatArray]:
 
 
 def _steps(dialect: Dialect, x: str, numbers: list[int], amounts: FloatArray) -> str:
-    """Return a function of whole numbers that is constant between some of them, as a search by halves."""
+    """Return a step function of an integer as nested CASE expressions: a binary search for its step."""
     is_new = np.concatenate([[True], amounts[1:] != amounts[:-1]])
     starts = [n for n, new in zip(numbers, is_new, strict=True) if new]
     written = [dialect.double(a) for a in amounts[is_new].tolist()]
