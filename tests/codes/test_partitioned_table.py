@@ -201,7 +201,7 @@ def test_pieces_of_a_table_are_stored_column_by_column(n_rows, types, n_threads)
 
 
 def test_pieces_that_do_not_suit_one_another_are_not_stored():
-    with pytest.raises(ValueError, match="do not suit the columns"):
+    with pytest.raises(ValueError, match="differ in number"):
         NativeEngine().store_by_column([np.zeros((3, 2)), np.zeros((3, 1))])
 
 

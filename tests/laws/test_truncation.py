@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import UNDER_SANITIZERS
-from tests.laws.cases import CRITERIA, ENGINES, cases, draw_stopping_rules, grow
+from tests.laws.cases import CRITERIA, ENGINES, OF_SEVERAL_TARGETS, cases, draw_stopping_rules, grow
 from tests.laws.test_several_targets import grow as grow_targets
 from tests.laws.test_several_targets import other_targets, with_targets
 from weald.engines.params import UNLIMITED
@@ -65,7 +65,7 @@ def test_a_truncated_forest_is_pruned_as_a_fit_prunes_it(criterion, engine, data
 
 @pytest.mark.slow
 @each_engine
-@each_criterion
+@pytest.mark.parametrize("criterion", OF_SEVERAL_TARGETS)
 @EXAMPLES
 @given(data=st.data())
 def test_every_forest_of_several_targets_is_truncated_alike(criterion, engine, data):

@@ -65,7 +65,7 @@ def test_the_table_lives_as_long_as_the_codes():
 def test_random_cuts_are_refused_where_values_were_left_out():
     table = make_table(50, ["many"] * 3, 2)
     coded = NATIVE.code(table, 65535, 1, None, 1)
-    with pytest.raises(ValueError, match="random cuts need the values"):
+    with pytest.raises(ValueError, match="random thresholds need the values"):
         NATIVE.grow(coded, make_growth(table, "gini", random_cuts=True), 0, 0, 1)
 
 
