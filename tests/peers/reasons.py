@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 
 # Classes of failures, with their text in the docs. The pass rate excludes the first two.
 CLASSES = {
-    "missing criterion": "A criterion that weald does not have.",
+    "missing criterion": "A criterion, or an option with a criterion, that weald does not have.",
     "private detail": "The test uses what scikit-learn does not document: private names, the layout of its trees.",
     "documented difference": "weald differs on purpose, and the docs describe the difference.",
     "wording": "The same error or warning in other words, or of another class of the same kind.",
