@@ -132,6 +132,21 @@ def test_unusual_cells_are_read_as_columns_are():
         assert model.predict_proba(few).tobytes() == expected.tobytes()
 
 
+@pytest.mark.parametrize("form", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("kind", ["longdouble", "period"])
+def test_types_that_are_no_numbers_are_refused_however_few_rows_there_are(form, kind):
+    model = fit(make_frame())
+    odd = np.ones(4, dtype=np.longdouble) if kind == "longdouble" else pd.period_range("2020", periods=4)
+    if kind == "longdouble" and form != "pandas":
+        pytest.skip("has no such type")
+    few = FORMS[form](make_frame(5, 4).assign(x=odd))
+    with by_columns(), pytest.raises(DataTypeError) as expected:
+        model.predict(few)
+    with pytest.raises(DataTypeError) as found:
+        model.predict(few)
+    assert str(found.value) == str(expected.value)
+
+
 def test_dates_are_read_by_columns():
     X = make_frame().assign(day=pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(N_ROWS), "D"))
     model = fit(X)
@@ -188,6 +203,34 @@ def test_compiled_models_take_dates():
         assert compiled({**row, "day": days[i]}).tobytes() == expected[i].tobytes()
     without = model.predict_proba(X[:1].assign(day=pd.NaT))[0]
     assert compiled({**rows_of(X)[0], "day": None}).tobytes() == without.tobytes()
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, bool, np.float16, ">f8", np.longdouble])
+def test_compiled_models_read_arrays_of_other_numbers(dtype):
+    X = (np.random.default_rng(8).normal(size=(N_ROWS, 3)) * 3).round()
+    model = weald.RandomForestRegressor(5, random_state=0).fit(X, X[:, 0] + X[:, 1])
+    compiled, given = model.compile(), np.abs(X).astype(dtype)
+    expected = model.predict(given)
+    assert compiled(given).tobytes() == expected.tobytes()
+    assert compiled(given[2]) == expected[2]
+
+
+def test_compiled_models_take_masked_cells_as_missing():
+    X = np.random.default_rng(8).normal(size=(N_ROWS, 3))
+    holes = np.random.default_rng(9).random(X.shape) < 0.3
+    model = weald.RandomForestRegressor(5, random_state=0).fit(X, X[:, 0] + X[:, 1])
+    compiled, masked = model.compile(), np.ma.array(X, mask=holes)
+    expected = model.predict(np.where(holes, np.nan, X))
+    assert model.predict(masked).tobytes() == expected.tobytes()
+    assert compiled(masked).tobytes() == expected.tobytes()
+    assert compiled(masked[1]) == expected[1]
+
+
+def test_compiled_models_refuse_durations_in_months():
+    X = make_frame().assign(wait=pd.to_timedelta(np.arange(N_ROWS), "h"))
+    compiled, row = fit(X).compile(), rows_of(X)[0]
+    with pytest.raises(DataTypeError, match="whose length in days varies"):
+        compiled({**row, "wait": np.timedelta64(1, "M")})
 
 
 def test_compiled_models_name_what_is_wrong():

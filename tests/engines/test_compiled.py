@@ -10,7 +10,7 @@ from sklearn.datasets import load_diabetes, load_iris
 
 import weald
 from weald.engines.compiled import DTYPES
-from weald.errors import DataError, ParameterError
+from weald.errors import DataError, DataTypeError, ParameterError
 
 
 def fitted(kind="classes", **parameters):
@@ -56,8 +56,8 @@ def test_rows_that_are_no_rows_are_refused():
         compiled(np.zeros(3))
     with pytest.raises(ValueError, match="row"):
         compiled(np.zeros((2, 2, 4)))
-    with pytest.raises(ValueError, match="float32 or float64"):
-        compiled(np.zeros(4, dtype=np.int64))
+    with pytest.raises(DataTypeError, match="text"):
+        compiled(np.array([["a", "b", "c", "d"]]))
     with pytest.raises(ValueError, match="floats"):
         fitted()[0].compile(dtype="float32")(np.full(4, 0.1))
 

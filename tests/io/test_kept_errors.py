@@ -131,4 +131,4 @@ def test_exports_say_that_they_have_no_quantiles_and_intervals(way):
         ("pruned", []),
     ):
         made = getattr(cases.models()[case][0], way)(check=False)
-        assert [words for words in made.parity.lost if "errors of pred" in words or "targets of" in words] == lost
+        assert [words for words in made.parity.lost if "prediction errors" in words or "leaf targets" in words] == lost

@@ -237,8 +237,9 @@ def test_too_few_rows_give_infinite_intervals():
         assert (found == [-np.inf, np.inf]).all()
 
 
-def test_huge_targets_have_finite_intervals():
-    y = np.where(NUMBERS[:N, 0] > 0, 1e300, -1e300)
+@pytest.mark.parametrize("size", [1e300, 2e307])
+def test_huge_targets_have_finite_intervals(size):
+    y = np.where(NUMBERS[:N, 0] > 0, size, -size)
     model = RandomForestRegressor(20, keep_errors=True, keep_targets=True, random_state=0).fit(NUMBERS[:N], y)
     for method in METHODS:
         assert np.isfinite(model.predict_interval(NUMBERS[N:], 0.8, method=method)).all()

@@ -10,6 +10,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+import weald
 from weald import DecisionTreeClassifier, ExtraTreesClassifier, RandomForestClassifier
 from weald.engines.reference.definition import draw
 from weald.errors import DataError, ParameterError
@@ -183,6 +184,22 @@ def test_bad_arguments_are_refused_in_words(given, words):
     model, _, X_new, _ = fit("few trees")
     with pytest.raises(ParameterError, match=words):
         model.predict_set(X_new, **given)
+
+
+def test_errors_belong_to_the_votes_that_they_were_computed_from():
+    model, X, X_new, _ = fit("forest", min_samples_leaf=5)
+    soft = model.predict_set(X_new, 0.8)
+    model.set_params(voting="hard")
+    with pytest.raises(ParameterError, match=r"computed with voting='soft'.*attach_errors\(X, y\)"):
+        model.predict_set(X_new, 0.8)
+    with pytest.raises(ParameterError, match="attach_errors"):
+        weald.from_json(model.to_json(check=False).model).predict_set(X_new, 0.8)
+    np.testing.assert_array_equal(model.set_params(voting="soft").predict_set(X_new, 0.8), soft)
+    model.set_params(voting="hard").attach_errors(X, CLASSES[:N])
+    expected = fit("forest", min_samples_leaf=5, voting="hard")[0].predict_set(X_new, 0.8)
+    np.testing.assert_array_equal(model.predict_set(X_new, 0.8), expected)
+    again = weald.from_json(model.to_json(check=False).model)
+    np.testing.assert_array_equal(again.predict_set(X_new, 0.8), expected)
 
 
 def test_what_has_no_sets_says_so():

@@ -17,6 +17,7 @@ from weald.data.object_columns import LARGEST_EXACT, is_null
 from weald.data.schema import Categories, Labeled, Rules, Schema, TableReader, rules_of
 from weald.data.times import days_of_time, kind_of_time
 from weald.data.types import FloatArray, Label, TableLike
+from weald.errors import DataTypeError
 
 MISSING = math.nan
 
@@ -61,8 +62,11 @@ def _number_of(cell: Label, categories: Categories | None, time: str | None) -> 
     if categories is not None:
         return categories.code_of(cell) if categories.has_kind_of(cell) else None
     if time is not None:
-        return days_of_time(cell, "") if kind_of_time(cell) == time else None
-    if isinstance(cell, float | np.floating | np.bool_):
+        try:
+            return days_of_time(cell, "x") if kind_of_time(cell) == time else None
+        except DataTypeError:  # a duration in months
+            return None
+    if isinstance(cell, float | np.float32 | np.float16 | np.bool_):
         return float(cell)
     is_exact = isinstance(cell, int | np.integer) and -LARGEST_EXACT <= cell <= LARGEST_EXACT
     return float(cell) if is_exact else None

@@ -128,6 +128,9 @@ def cells_of_few(X: TableLike, names: Sequence[str]) -> Sequence[Sequence[Label]
         return None
     if not _is_few(table, table.column_names if is_arrow else table.columns, names):
         return None
+    types = table.schema.types if is_arrow else table.dtypes
+    if any(hasattr(kind, "extension_name") or hasattr(kind, "ext_name") for kind in types):  # cells look like numbers
+        return None
     refuse_cut_pieces(pieces_of(nw.from_native(table)), "X")
     return list(zip(*table.to_pydict().values(), strict=True)) if is_arrow else list(table.rows())
 

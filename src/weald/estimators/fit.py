@@ -266,7 +266,7 @@ def train(
         found.rows_to_score = rows_outside_bags(learned, engine, codes, reading)
         keep_out_of_bag(learned, found)
         if (method := getattr(learned, "calibrate", None)) is not None:
-            learned.__dict__["calibrator_"] = found.calibrator(method)
+            learned.__dict__["calibrator_"] = replace(found.calibrator(method), voting=voting_of(learned))
     _keep(learned, grower, found)
     _warn_of_idle_class_weights(learned)
 
@@ -285,6 +285,7 @@ def _keep(learned: "TreeModel", grower: Grower, found: OutOfBag | None) -> None:
         rows = TableOfRows(
             *(engine, codes, reading.table, learned.growth_, learned.forest_, learned.seed_, grower.n_threads),
             keeps_leaves="leaf_targets_" in vars(learned),
+            voting=voting_of(learned),
         )
         learned.__dict__["kept_errors_"] = keep_errors(rows, found, reading.kept)
 

@@ -18,6 +18,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from weald.data.foreign_arrays import on_host
 from weald.data.table import Matrix
 from weald.data.types import Array, FloatArray, IntArray, TableLike
 from weald.engines.choose import open_engine
@@ -52,6 +53,7 @@ def read_matrix(model: "TreeModel", X: TableLike) -> Matrix:
 
 def read_row(model: "TreeModel", x: Any) -> Matrix:
     """Read one row, with or without names, as a table of one row."""
+    x = on_host(x, "x")
     if callable(getattr(x, "keys", None)) and np.ndim(x) < 2:
         known = getattr(model, "feature_names_in_", None)
         if known is None:

@@ -64,7 +64,9 @@ class CompiledModel:
         array or float
             Of a row the class probabilities, in the order of `classes_`, or the mean; of a table an array of them.
         """
-        if isinstance(x, np.ndarray) and x.dtype.kind != "O":
+        if isinstance(x, np.ndarray) and x.dtype.char in "df" and x.dtype.isnative:
+            if isinstance(x, np.ma.MaskedArray):
+                x = x.filled(np.nan)
             return cast("Array | float", self._packed(x, threads))
         values: Array | None = self._read_quickly(x)
         if values is None:

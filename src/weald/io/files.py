@@ -17,6 +17,7 @@ import mmap as memory
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
@@ -33,6 +34,7 @@ from weald.estimators.calibration.calibrator import calibrator_of
 from weald.estimators.calibration.kept_errors import KeptErrors
 from weald.estimators.fit import check
 from weald.estimators.out_of_bag import Curve, OutOfBag
+from weald.estimators.prediction import voting_of
 from weald.estimators.tree_base import SingleTree
 from weald.forest.compaction import Thinning
 from weald.forest.forest import CATEGORICAL, CONTRACT_VERSION, Bags, Forest, Origin
@@ -148,7 +150,8 @@ def write(
         notes[words.CALIBRATION] = parts[0]
     own = {} if parts is None else parts[1]
     errors: KeptErrors | None = vars(model).get("kept_errors_")
-    if errors is not None and errors.forest is vars(model).get("forest_"):
+    is_usable = errors is not None and getattr(errors, "voting", voting_of(model)) == voting_of(model)
+    if errors is not None and is_usable and errors.forest is vars(model).get("forest_"):
         notes[words.ERRORS], arrays = kept_errors.pack(errors, mappable=mappable)
         own |= arrays
     pieces = _write(words.ESTIMATOR, notes, forests, writer, way, tree_hashes=tree_hashes, targets=targets, more=own)
@@ -518,13 +521,16 @@ class _Opened:
         """Give an estimator its calibration, if the file has one. It is checked even if the file is mapped."""
         if self._calibration is not None:
             note, arrays = self._calibration
-            model.__dict__["calibrator_"] = calibration.unpack(note, arrays, self.heads[0].n_classes)
+            found = calibration.unpack(note, arrays, self.heads[0].n_classes)
+            model.__dict__["calibrator_"] = replace(found, voting=voting_of(model))
 
     def put_kept_errors(self, model: "TreeModel", *, mapped: bool) -> None:
         """Give an estimator the errors of its predictions, if they are in the file."""
         if self._errors is not None:
             note, arrays = self._errors
-            model.__dict__["kept_errors_"] = kept_errors.unpack(note, arrays, model.forest_, mapped=mapped)
+            model.__dict__["kept_errors_"] = kept_errors.unpack(
+                note, arrays, model.forest_, voting_of(model), mapped=mapped
+            )
 
     def _first(self) -> Arrays:
         """Return the arrays of the first target. Those of other targets have a number in front, which must be known."""

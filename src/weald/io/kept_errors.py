@@ -41,8 +41,8 @@ def take(arrays: Arrays) -> tuple[Arrays, Arrays]:
     return own, {name: array for name, array in arrays.items() if name not in own}
 
 
-def unpack(note: Json, arrays: Arrays, forest: Forest, *, mapped: bool) -> KeptErrors:
-    """Restore kept errors."""
+def unpack(note: Json, arrays: Arrays, forest: Forest, voting: str, *, mapped: bool) -> KeptErrors:
+    """Restore kept errors, of trees that vote like this."""
     proper = isinstance(note, dict) and note.keys() == {"held_out", "whole_weights"}
     require(proper and all(type(value) is bool for value in note.values()), "The note on errors is invalid.")
     is_held_out = note["held_out"]
@@ -59,7 +59,7 @@ def unpack(note: Json, arrays: Arrays, forest: Forest, *, mapped: bool) -> KeptE
     )
     weighing = Weighing(arrays.get(WEIGHT), note["whole_weights"])
     errors = (
-        ClassificationErrors(forest, is_held_out, arrays[LAC], arrays[APS], weighing)
+        ClassificationErrors(forest, is_held_out, arrays[LAC], arrays[APS], weighing, voting)
         if is_classes
         else _of_numbers(arrays, forest, weighing, is_held_out=is_held_out)
     )

@@ -11,9 +11,16 @@ from sklearn.utils.validation import check_is_fitted
 from weald.data.arguments import FLAG, check_argument
 from weald.data.table import TrainingArguments
 from weald.errors import DataError, ParameterError
-from weald.estimators.calibration.kept_errors import KeptErrors, TableOfRows, keep_errors, of_new_rows
+from weald.estimators.calibration.kept_errors import (
+    ClassificationErrors,
+    KeptErrors,
+    TableOfRows,
+    keep_errors,
+    of_new_rows,
+)
 from weald.estimators.multi_output import is_multi_output, one_target_only
 from weald.estimators.out_of_bag import estimate_out_of_bag
+from weald.estimators.prediction import voting_of
 from weald.estimators.training_data import TrainingData, is_training_data, read_again, read_new_rows
 
 if TYPE_CHECKING:
@@ -61,6 +68,12 @@ def errors_of(model: "TreeModel") -> KeptErrors:
             "This model does not have the errors of predictions, from which intervals and sets are computed. "
             f"{first} model.attach_errors({how}){more or ' with the training data'}."
         )
+    if isinstance(errors, ClassificationErrors) and errors.voting != voting_of(model):
+        again = "X, y, held_out=True" if errors.is_held_out else "X, y"
+        raise ParameterError(
+            f"The errors of this model were computed with voting={errors.voting!r}, but voting is {voting_of(model)!r} "
+            f"now. Set it back, or call model.attach_errors({again})."
+        )
     return errors
 
 
@@ -69,7 +82,7 @@ def _table_of(model: "TreeModel", rows: TrainingData) -> TableOfRows:
     keeps_leaves = targets is not None and targets.forest is model.forest_
     return TableOfRows(
         *(rows.engine, rows.codes, rows.reading.table, model.growth_, model.forest_, model.seed_),
-        *(rows.n_threads, keeps_leaves),
+        *(rows.n_threads, keeps_leaves, voting_of(model)),
     )
 
 

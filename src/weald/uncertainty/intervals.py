@@ -117,7 +117,8 @@ def _scaled(model: "TreeRegressor", X: TableLike, errors: RegressionErrors, cove
     def compute() -> tuple[float, float]:
         spread = _deviations(model, errors, targets)
         seen = spread[errors.is_seen]
-        floor = FLOOR * add_up(seen) / len(seen)
+        unit = _unit(seen)
+        floor = FLOOR * add_up(seen * unit) / len(seen) / unit
         floor = floor if floor > 0 else 1.0  # all are alike
         return floor, _bound(errors, _away(errors) / (spread + floor), coverage)
 
@@ -156,8 +157,7 @@ def _targets_of(model: "TreeRegressor", errors: RegressionErrors) -> LeafTargets
 
 def _deviations(model: "TreeRegressor", errors: RegressionErrors, targets: LeafTargets) -> FloatArray:
     """Standard deviation of the target at each kept row."""
-    largest = float(np.abs(targets.value[[0, -1]]).max())
-    scale = 2.0 ** -int(np.frexp(largest)[1]) if largest > LARGE else 1.0  # a power of two: exact
+    scale = _unit(targets.value[[0, -1]])
     found = _of_rows(
         model,
         errors,
@@ -165,6 +165,12 @@ def _deviations(model: "TreeRegressor", errors: RegressionErrors, targets: LeafT
         lambda engine, sharing, n_threads: engine.standard_deviations(sharing, targets.value * scale, n_threads, None),
     )
     return found / scale
+
+
+def _unit(values: FloatArray) -> float:
+    """Return a power of two by which sums and squares of large numbers stay finite."""
+    largest = float(np.abs(values).max())
+    return 2.0 ** -int(np.frexp(largest)[1]) if largest > LARGE else 1.0
 
 
 def _quantiles(

@@ -298,3 +298,18 @@ def test_what_would_lose_the_calibration_is_refused(name):
 def test_no_calibration_needs_no_rows():
     np.testing.assert_array_equal(CALIBRATED.calibrated(None).predict_proba(NUMBERS), FITTED.predict_proba(NUMBERS))
     assert len(CALIBRATED.calibrated(None)[:3]) == 3
+
+
+def test_a_calibration_belongs_to_the_votes_that_it_was_fitted_to(tmp_path):
+    model, X, y, _ = fit("three classes", calibrate="isotonic")
+    soft = model.predict_proba(X)
+    model.set_params(voting="hard")
+    for use in (model.predict, model.predict_proba, lambda _: model.save(tmp_path / "model.weald")):
+        with pytest.raises(ParameterError, match=r"calibrated with voting='soft'.*calibrated\('isotonic', X, y\)"):
+            use(X)
+    hard = fit("three classes", calibrate="isotonic", voting="hard")[0].predict_proba(X)
+    again = model.calibrated("isotonic", X, y)
+    again.save(tmp_path / "model.weald")
+    for found in (again, pickle.loads(pickle.dumps(again)), weald.load(tmp_path / "model.weald")):
+        np.testing.assert_array_equal(found.predict_proba(X), hard)
+    np.testing.assert_array_equal(model.set_params(voting="soft").predict_proba(X), soft)

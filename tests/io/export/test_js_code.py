@@ -142,7 +142,7 @@ def test_bad_rows_are_refused_in_words(tmp_path):
     assert {x: words for x, words in found.items() if not words.startswith(BAD[x])} == {}
 
 
-@pytest.mark.parametrize("name", ["", "1st", "a-b", "forest;", "class", "await", 3, None])
+@pytest.mark.parametrize("name", ["", "1st", "a-b", "forest;", "class", "await", "NaN", "Map", 3, None])
 def test_names_that_javascript_does_not_allow_are_refused(name):
     with pytest.raises(weald.ParameterError, match="cannot be the name of a JavaScript object"):
         fitted("one leaf").to_js(name=name)

@@ -4,6 +4,7 @@ calibrated    a fitted classifier and labeled rows  ->  a copy that predicts cal
 """
 
 import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from sklearn.utils.validation import check_is_fitted
@@ -14,6 +15,7 @@ from weald.errors import DataError, ParameterError
 from weald.estimators.calibration.calibrator import METHODS, Calibrator, uncalibrated
 from weald.estimators.multi_output import is_multi_output, one_target_only
 from weald.estimators.out_of_bag import estimate_out_of_bag
+from weald.estimators.prediction import voting_of
 from weald.estimators.training_data import is_training_data, open_bags, read_new_rows
 
 if TYPE_CHECKING:
@@ -32,7 +34,8 @@ def calibrated(model: Classifier, method: str | None, data: TrainingArguments, *
     made = copy.copy(uncalibrated(model))
     if method is not None:
         _require_rows(data, method)
-        made.calibrator_ = _from_held_out(model, method, data) if held_out else _from_out_of_bag(model, method, data)
+        found = _from_held_out(model, method, data) if held_out else _from_out_of_bag(model, method, data)
+        made.calibrator_ = replace(found, voting=voting_of(model))
     if "calibrate" in made.get_params(deep=False):
         # A fit calibrates from out-of-bag rows, so no parameter stands for held-out ones
         made.__dict__["calibrate"] = None if held_out else method

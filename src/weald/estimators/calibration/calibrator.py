@@ -44,10 +44,13 @@ class Calibrator:
         The calibration method.
     maps : tuple
         A calibration function for each class; with two classes, only for the second. Empty for a single class.
+    voting : {"soft", "hard"}
+        How the trees voted for the probabilities that the maps were fitted to.
     """
 
     method: str
     maps: tuple[Map, ...]
+    voting: str = "soft"
 
     @classmethod
     def fit(cls, method: str, probabilities: FloatArray, truth: IntArray, weight: FloatArray) -> Self:
@@ -99,12 +102,18 @@ def calibrate_by_folds(
 def calibrator_of(model: object) -> Calibrator | None:
     """Return the calibration of a fitted model; None if its probabilities are those of the trees."""
     found: Calibrator | None = vars(model).get("calibrator_")
+    voting = getattr(model, "voting", "soft")
+    if found is not None and found.voting != voting:
+        raise ParameterError(
+            f"This model was calibrated with voting={found.voting!r}, but voting is {voting!r} now. Set it back, or "
+            f"calibrate again: model.calibrated({found.method!r}, X, y)."
+        )
     return found
 
 
 def uncalibrated(model: Model) -> Model:
     """Return a model that predicts the probabilities of the trees: itself, or a copy without its calibration."""
-    if calibrator_of(model) is None:
+    if "calibrator_" not in vars(model):
         return model
     plain = copy.copy(model)
     del plain.__dict__["calibrator_"]

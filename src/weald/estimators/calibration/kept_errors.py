@@ -183,6 +183,8 @@ class ClassificationErrors:
         Probability of all more probable classes, plus that of the true class times a random number below 1.
     weighing : Weighing
         The weights of the rows.
+    voting : {"soft", "hard"}
+        How the trees voted for these rows: new rows need the same.
     """
 
     forest: Forest
@@ -190,6 +192,7 @@ class ClassificationErrors:
     lac: FloatArray
     aps: FloatArray
     weighing: Weighing
+    voting: str
 
     @property
     def n_rows(self) -> int:
@@ -222,6 +225,7 @@ class TableOfRows:
     seed: int
     n_threads: int
     keeps_leaves: bool
+    voting: str
 
     @property
     def order(self) -> IntArray:
@@ -287,7 +291,7 @@ def _scores(rows: TableOfRows, averages: FloatArray, *, is_held_out: bool) -> Cl
     shares, truth = shares[is_seen], truth[is_seen]
     lac, aps = (of_all[np.arange(len(truth)), truth] for of_all in (1.0 - shares, cumulated_scores(shares, u)))
     weighing = _weighing(rows, order).take(is_seen)
-    return ClassificationErrors(rows.forest, is_held_out, lac, aps, weighing)
+    return ClassificationErrors(rows.forest, is_held_out, lac, aps, weighing, rows.voting)
 
 
 def uniform(seed: int, addresses: IntArray, purpose: int, i: int) -> FloatArray:

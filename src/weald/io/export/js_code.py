@@ -49,7 +49,9 @@ RESERVED = """
 await break case catch class const continue debugger default delete do else enum export extends false finally for
 function if implements import in instanceof interface let new null package private protected public return static super
 switch this throw true try typeof undefined var void while with yield arguments eval
-"""
+Array ArrayBuffer Float64Array Infinity JSON Map NaN Number Object RangeError Set String TypeError Uint32Array
+Uint8Array
+"""  # the last two lines: what the file uses
 
 FILE = """\
 /* {title}
