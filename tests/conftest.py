@@ -41,5 +41,13 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.timeout(SLOW_LIMIT))
 
 
+@pytest.fixture(autouse=True)
+def _close_figures():
+    """Close what a test has drawn: pyplot keeps figures, and warns of many."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
+
+
 def pytest_unconfigure():
     faulthandler.dump_traceback_later(EXIT_LIMIT, exit=True, file=sys.__stderr__)

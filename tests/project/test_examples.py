@@ -19,7 +19,6 @@ PAGES = "\n".join(page.read_text() for page in GALLERY.glob("*.md"))
 def settings_stay_as_they_were():
     with plt.rc_context():
         yield
-    plt.close("all")
 
 
 def load(script, monkeypatch):

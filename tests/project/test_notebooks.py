@@ -34,4 +34,3 @@ def test_a_notebook_runs_and_prints_what_it_says(path):
         with contextlib.redirect_stdout(out):
             exec(compile(source, path.name, "exec"), names)  # noqa: S102  (the docs' own code)
         assert out.getvalue() == printed
-    plt.close("all")
