@@ -146,6 +146,7 @@ def test_it_is_the_infinitesimal_jackknife_of_forestci(n_classes, n_trees):
     close(found, np.array(expected).T if n_classes else expected[0])
 
 
+@pytest.mark.slow
 def test_they_tell_how_much_a_prediction_varies():
     """The spread over many training tables is about what is estimated from one of them."""
     rng = np.random.default_rng(0)

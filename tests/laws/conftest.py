@@ -1,0 +1,21 @@
+"""Which laws are slow: `make test` tries one criterion of classes and one of numbers, `make test-all` each.
+
+Under the sanitizers every criterion is tried.
+"""
+
+import pytest
+
+from tests.conftest import UNDER_SANITIZERS
+
+QUICK = {"gini", "squared_error"}
+OWN = {"test_counts.py", "test_medians.py", "test_impurity.py"}  # tests of a criterion of their own
+
+
+def pytest_collection_modifyitems(items):
+    """Mark laws of the other criteria as slow."""
+    for item in items:
+        given = getattr(item, "callspec", None)
+        criterion = given.params.get("criterion") if given else None
+        in_laws = "laws" in item.path.parts and item.path.name not in OWN
+        if not UNDER_SANITIZERS and in_laws and isinstance(criterion, str) and criterion not in QUICK:
+            item.add_marker(pytest.mark.slow)
