@@ -8,6 +8,7 @@ import pytest
 from tests.conftest import UNDER_SANITIZERS
 
 QUICK = {"gini", "squared_error"}
+LONG = {"test_large_nodes.py"}  # its tables have thousands of rows
 OWN = {"test_counts.py", "test_medians.py", "test_impurity.py"}  # tests of a criterion of their own
 
 
@@ -17,5 +18,6 @@ def pytest_collection_modifyitems(items):
         given = getattr(item, "callspec", None)
         criterion = given.params.get("criterion") if given else None
         in_laws = "laws" in item.path.parts and item.path.name not in OWN
-        if not UNDER_SANITIZERS and in_laws and isinstance(criterion, str) and criterion not in QUICK:
+        is_quick = not isinstance(criterion, str) or (criterion in QUICK and item.path.name not in LONG)
+        if not UNDER_SANITIZERS and in_laws and not is_quick:
             item.add_marker(pytest.mark.slow)
