@@ -71,6 +71,7 @@ class FewDraw {
         : address_(address), first_(first), n_features_(n_features), in_order_(in_order) {}
 
     bool is_empty() const { return n_drawn_ == n_features_; }
+    std::uint32_t n_drawn() const { return n_drawn_; }
     std::uint32_t next() {
         const std::uint32_t v = n_drawn_++;
         if (in_order_) {

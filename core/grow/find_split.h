@@ -34,8 +34,6 @@
 
 namespace weald {
 
-inline constexpr std::size_t kFreeCategories = 10;  // columns with at most this many categories have no penalty
-
 template <TargetModel Model>
 class SplitFinder {
   public:
@@ -232,7 +230,39 @@ class SplitFinder {
             }
         }
         parts_.draw.end();
+        if constexpr (kSumsCategories<Model>) {
+            if (best && is_summed(best->feature, node)) {
+                put_in_found_order(best->feature, node);
+            }
+        }
         return best;
+    }
+
+    // Whether a feature is searched by the sums of its categories, without a copy of the node's codes.
+    bool is_summed(std::uint32_t feature, const Node& node) {
+        const CodeReader& reader = parts_.node_codes.reader();
+        return is_categorical(feature) && (reader.column<std::uint8_t>(feature, node.begin) != nullptr ||
+                                           reader.column<std::uint16_t>(feature, node.begin) != nullptr);
+    }
+    FeatureCuts search_sums(std::uint32_t feature, const Node& node, int buffer)
+        requires kSumsCategories<Model>
+    {
+        const CodeReader& reader = parts_.node_codes.reader();
+        const auto search_column = [&](const auto* column) {
+            return parts_.categories.run_by_sums(parts_.model, column, parts_.tree->ids(node),
+                                                 parts_.tree->payloads(node), parts_.codes.columns[feature].lows.size(),
+                                                 buffer);
+        };
+        const auto* bytes = reader.column<std::uint8_t>(feature, node.begin);
+        return bytes != nullptr ? search_column(bytes)
+                                : search_column(reader.column<std::uint16_t>(feature, node.begin));
+    }
+    // The winner's codes are used to partition the rows.
+    void put_in_found_order(std::uint32_t feature, const Node& node) {
+        parts_.gather(feature, node, parts_.kept);
+        parts_.node_codes.use(feature, parts_.kept, [&](auto* codes) {
+            parts_.categories.put_in_found_order(codes, node.n_rows(), parts_.kept);
+        });
     }
 
     bool is_penalized(std::uint32_t feature) const {
@@ -240,15 +270,13 @@ class SplitFinder {
                parts_.codes.columns[feature].lows.size() > kFreeCategories;
     }
 
-    // The expected gain by chance of a cut by the categories that were searched last, as far as it is subtracted.
+    // Of the categories that were searched last, as far as it is subtracted.
     double noise_of_labels(const Node& node) const {
-        if (parts_.categories.n_categories() <= 2) {
-            return 0;
-        }
-        const double mixed = parts_.model.mixed(parts_.tree->payloads(node), node.n_rows());
-        const double to_gain = mixed / std::max(1.0, static_cast<double>(parts_.model.n_orders()) - 1);
-        const double labels = static_cast<double>(parts_.categories.n_categories() - 2);
-        return parts_.growth.category_penalty * labels * to_gain / static_cast<double>(parts_.model.size() - 1);
+        const std::uint32_t n = parts_.categories.n_categories();
+        return n <= 2 ? 0
+                      : gain_by_chance(parts_.growth.category_penalty, n, parts_.model.n_orders(),
+                                       parts_.model.mixed(parts_.tree->payloads(node), node.n_rows()),
+                                       parts_.model.size());
     }
 
     // The same for two rows. They can be divided in one way, by the first feature that distinguishes them: later
@@ -325,6 +353,11 @@ class SplitFinder {
                 const auto [sums, shift] = carried_.of(*bins_, feature);
                 return {.cuts = parts_.model.search_bins(sums, shift, parts_.node_codes.narrow(buffer), payloads,
                                                          node.n_rows(), to_beat)};
+            }
+        }
+        if constexpr (kSumsCategories<Model>) {
+            if (is_summed(feature, node)) {
+                return {.cuts = search_sums(feature, node, buffer)};
             }
         }
         parts_.gather(feature, node, buffer);

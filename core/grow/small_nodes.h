@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "grow/small_rows.h"
 #include "score/criteria.h"
@@ -26,6 +27,15 @@ struct FewNodes {
     std::array<double, kMost> decrease;
     std::array<Cell, kMost> totals;
     std::array<Int128, kMost> squares;  // of leaves
+    // By categorical split: the number of categories of its set; by (split, category): the category.
+    std::vector<std::uint32_t> set_length;
+    std::vector<std::uint32_t> category_sets;
+
+    void clear() {
+        n = 0;
+        set_length.clear();
+        category_sets.clear();
+    }
 
     void write_leaf(const Cell& total, Int128 squares_of_targets) {
         const std::uint32_t number = write(total);
@@ -39,7 +49,7 @@ struct FewNodes {
     struct Divided {
         std::uint32_t feature;
         CutCodes beside;
-        bool missing_left;
+        std::uint8_t flags;
         double decrease;
     };
     // Returns the index of the node. Its left child is the next one.
@@ -47,7 +57,7 @@ struct FewNodes {
         const std::uint32_t number = write(total);
         feature[number] = static_cast<std::int32_t>(by.feature);
         beside[number] = by.beside;
-        flags[number] = by.missing_left ? kMissingLeft : 0;
+        flags[number] = by.flags;
         decrease[number] = by.decrease;
         squares[number] = 0;
         return number;

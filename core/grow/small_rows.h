@@ -23,17 +23,23 @@
 #include "draw/feature_draw.h"
 #include "draw/sibling_draws.h"
 #include "rows/block.h"
+#include "rows/gather.h"
 #include "score/labels.h"
 #include "search/lanes.h"
 
 namespace weald {
 
 struct LaneFeatures {
-    std::uint64_t bytes = 0;  // a feature each
+    std::uint64_t bytes = 0;   // a feature each
+    std::uint64_t places = 0;  // the place of each in the order of the draw, likewise
     std::uint32_t n = 0;
 
-    void add(std::uint64_t feature) { bytes |= feature << (8 * n++); }
+    void add(std::uint64_t feature, std::uint64_t place) {
+        bytes |= feature << (8 * n);
+        places |= place << (8 * n++);
+    }
     std::uint32_t of(std::uint32_t lane) const { return bytes >> (8 * lane) & 0xFF; }
+    std::uint32_t place_of(std::uint32_t lane) const { return places >> (8 * lane) & 0xFF; }
     std::uint32_t all() const { return (1u << n) - 1; }  // lanes that have a feature, a bit each
 };
 
@@ -63,11 +69,10 @@ class SmallRows {
         }
         return most <= 0xFF;
     }
-    // The same for codes; `begin` is the position of the rows among the tree's. Returns whether no relevant code is
-    // missing.
-    bool take_codes(const CodeReader& reader, std::uint32_t begin, std::span<const std::uint32_t> ids,
+    // The same for codes; `begin` is the position of the rows among the tree's.
+    void take_codes(const CodeReader& reader, std::uint32_t begin, std::span<const std::uint32_t> ids,
                     const FeatureSet& constant) {
-        return reader.copy_by_row(begin, ids, constant, codes_.data(), kMostFeatures);
+        reader.copy_by_row(begin, ids, constant, codes_.data(), kMostFeatures);
     }
 
     // ---- Of one row
@@ -75,6 +80,9 @@ class SmallRows {
     std::int64_t number(std::uint32_t place) const { return numbers_[place]; }
     std::uint32_t code(std::uint32_t place, std::uint32_t feature) const {
         return codes_[place * kMostFeatures + feature];
+    }
+    bool is_missing(std::uint32_t place, std::uint32_t feature) const {
+        return code(place, feature) == kMissing<std::uint16_t>;
     }
     // Features that distinguish two rows, a bit each. Bits of features that were not loaded are arbitrary.
     std::uint64_t differences(std::uint32_t place, std::uint32_t other) const {

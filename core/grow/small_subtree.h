@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <type_traits>
@@ -23,8 +24,12 @@
 #include "grow/small_rows.h"
 #include "rows/block.h"
 #include "rows/tree_rows.h"
+#include "score/candidate.h"
+#include "search/categories.h"
 #include "targets/regression.h"
 #include "tree/node.h"
+#include "tree/thresholds.h"
+#include "tree/tree.h"
 
 namespace weald {
 
@@ -42,26 +47,37 @@ class SmallSubtree {
     using Tree = TreeInTraining<Labels::Payload>;
 
     SmallSubtree(const Codes& codes, const Growth& growth)
-        : growth_(growth),
+        : codes_(codes),
+          growth_(growth),
           n_features_(static_cast<std::uint32_t>(codes.columns.size())),
           takes_all_(growth.max_features >= n_features_),
           ties_by_key_(takes_all_ && !growth.ties_by_column),
           all_features_(n_features_ == 0 ? 0 : ~std::uint64_t{0} >> (64 - std::min(n_features_, 64u))),
           draws_(n_features_),
           are_possible_(can_be_grown(codes, growth)),
-          rows_(n_features_) {}
+          rows_(n_features_) {
+        for (std::uint32_t f = 0; f < n_features_ && are_possible_; ++f) {
+            const std::size_t n_categories = codes.columns[f].lows.size();
+            if (is_cut_by_sets(codes.columns[f], growth)) {
+                by_sets_ |= std::uint64_t{1} << f;
+                scratch_.slots.resize(std::max(scratch_.slots.size(), n_categories), SmallCategories::kNoSlot);
+            }
+        }
+    }
 
     // Grows the subtree of a node; `constant`: features that cannot cut it. Null: the subtree does not qualify.
     const FewNodes* grow(const Labels& labels, Tree& tree, const Node& node, const CodeReader& reader,
                          FeatureSet constant) {
         const std::uint32_t n = node.n_rows();
         if (!are_possible_ || n > SmallRows::kMost || !tree.limits.admit_all() ||
-            !rows_.take_targets(labels, {tree.payloads(node), n}) ||
-            (n > 1 && !rows_.take_codes(reader, node.begin, tree.ids(node), constant))) {
+            !rows_.take_targets(labels, {tree.payloads(node), n})) {
             return nullptr;
         }
+        if (n > 1) {
+            rows_.take_codes(reader, node.begin, tree.ids(node), constant);
+        }
         tree_ = &tree;
-        nodes_.n = 0;
+        nodes_.clear();
         Waiting root{
             .rows = ~0u >> (32 - n), .depth = node.depth, .id = node.id, .constant = constant.words()[0], .total = {}};
         for (std::uint32_t i = 0; i < n; ++i) {
@@ -82,6 +98,7 @@ class SmallSubtree {
 
   private:
     using Scorer = SmallSearch::Scorer;
+    using Model = NumberModel<CountedNumbers, SquaredError>;
 
     struct Waiting {
         std::uint32_t rows;
@@ -98,7 +115,7 @@ class SmallSubtree {
                growth.interaction_groups.empty() && growth.max_interacting == 0 && growth.feature_weights.empty() &&
                growth.max_leaf_nodes == 0 && growth.min_impurity_decrease <= 0 && codes.filled.is_empty() &&
                std::all_of(codes.columns.begin(), codes.columns.end(),
-                           [&](const Column& column) { return column.width <= 2 && !is_cut_by_sets(column, growth); });
+                           [](const Column& column) { return column.width <= 2; });
     }
 
     Address address(std::uint64_t id) const { return {tree_->seed, id, tree_->number, kPurposeFeatures}; }
@@ -117,8 +134,11 @@ class SmallSubtree {
             const std::uint32_t number = nodes_.write_split(
                 node.total, {.feature = cut->feature,
                              .beside = cut->beside,
-                             .missing_left = scorer.balance(cut->left) >= 0,
+                             .flags = flags_of(*cut, scorer),
                              .decrease = std::max(0.0, cut->score - scorer.undivided()) / tree_->root_weight});
+            if (is_categorical(cut->feature)) {
+                write_set(*cut, scorer);
+            }
             const std::uint32_t rows_right = node.rows ^ cut->rows_left;
             Waiting& right = waiting_[n_waiting_++];
             right = {.rows = rows_right,
@@ -138,6 +158,33 @@ class SmallSubtree {
                 right.steps = steps[1];
             }
         }
+    }
+
+    bool is_categorical(std::uint32_t feature) const { return (by_sets_ >> feature & 1) != 0; }
+
+    std::uint8_t flags_of(const SmallCut& cut, const Scorer& scorer) const {
+        const bool left_is_heavier = scorer.balance(cut.left) >= 0;
+        const bool missing_left = !cut.cuts_off_missing() && (cut.order & 1) != 0;
+        unsigned flags = (cut.has_missing ? missing_left : left_is_heavier) ? kMissingLeft : 0;
+        if (is_categorical(cut.feature)) {
+            flags |= kCategorical | (left_is_heavier ? kOthersLeft : 0);
+        }
+        return static_cast<std::uint8_t>(flags);
+    }
+
+    // The categories in the lighter child: all others go to the heavier one.
+    void write_set(const SmallCut& cut, const Scorer& scorer) {
+        const bool left_is_heavier = scorer.balance(cut.left) >= 0;
+        const Values& category = codes_.columns[cut.feature].lows;
+        const std::size_t begin = nodes_.category_sets.size();
+        for (std::uint32_t i = 0; i < categories_->n; ++i) {
+            const auto& [share, code, rows, sum] = categories_->sorted[i];
+            if (((rows & cut.rows_left) == 0) == left_is_heavier) {
+                nodes_.category_sets.push_back(static_cast<std::uint32_t>(category[code]));
+            }
+        }
+        std::sort(nodes_.category_sets.begin() + static_cast<std::ptrdiff_t>(begin), nodes_.category_sets.end());
+        nodes_.set_length.push_back(static_cast<std::uint32_t>(nodes_.category_sets.size() - begin));
     }
 
     static bool is_more_than_one(std::uint32_t rows) { return (rows & (rows - 1)) != 0; }
@@ -163,33 +210,67 @@ class SmallSubtree {
         }
         const SmallSearch::Of of{node.rows, node.total.weight, squares};
         SmallSearch search(rows_, scorer, of, scratch_, ties_by_key_ ? &keys_ : nullptr);
+        double mixed = -1;
+        const auto noise_of = [&](std::uint32_t feature, std::uint32_t n_categories) {
+            if (!is_penalized(feature) || n_categories <= 2) {
+                return 0.0;
+            }
+            mixed =
+                mixed >= 0 ? mixed : Model::squares_about_mean(node.total, rows_.squares_of(node.rows), scorer.mean());
+            return gain_by_chance(growth_.category_penalty, n_categories, 1, mixed, node.total.weight);
+        };
         std::uint32_t n_looked_at = 0;
         while (n_looked_at < growth_.max_features) {
-            const LaneFeatures features = take(draw, growth_.max_features - n_looked_at, node.constant);
-            if (features.n == 0) {
+            const Batch batch = take(draw, growth_.max_features - n_looked_at, node.constant);
+            if (batch.n_features() == 0) {
                 break;
             }
-            const std::uint32_t admissible = search.look_at(features);
-            n_looked_at += static_cast<std::uint32_t>(std::popcount(admissible));
-            for (std::uint32_t constant = features.all() ^ admissible; constant != 0; constant &= constant - 1) {
-                node.constant |= std::uint64_t{1}
-                                 << features.of(static_cast<std::uint32_t>(std::countr_zero(constant)));
+            if (batch.numeric.n != 0) {
+                const std::uint32_t admissible = search.look_at(batch.numeric);
+                n_looked_at += static_cast<std::uint32_t>(std::popcount(admissible));
+                for (std::uint32_t constant = batch.numeric.all() ^ admissible; constant != 0;
+                     constant &= constant - 1) {
+                    node.constant |= std::uint64_t{1}
+                                     << batch.numeric.of(static_cast<std::uint32_t>(std::countr_zero(constant)));
+                }
+            }
+            for (std::uint32_t i = 0; i < batch.categorical.n; ++i) {
+                const std::uint32_t feature = batch.categorical.of(i);
+                const SmallSearch::Verdict verdict = search.look_at_categories(
+                    feature, batch.categorical.place_of(i),
+                    [&](std::uint32_t n_categories) { return noise_of(feature, n_categories); });
+                n_looked_at += verdict == SmallSearch::Verdict::counts;
+                node.constant |= std::uint64_t{verdict == SmallSearch::Verdict::is_constant} << feature;
             }
         }
-        return n_looked_at == 0 ? std::nullopt : std::optional(search.best());
+        categories_ = &search.categories();
+        return search.best();
     }
 
+    bool is_penalized(std::uint32_t feature) const {
+        return growth_.category_penalty > 0 && codes_.columns[feature].lows.size() > kFreeCategories;
+    }
+
+    // Features that are evaluated together.
+    struct Batch {
+        LaneFeatures numeric;
+        LaneFeatures categorical;
+
+        std::uint32_t n_features() const { return numeric.n + categorical.n; }
+    };
+
     // The next features of a draw that are not constant.
-    static LaneFeatures take(FewDraw& draw, std::uint32_t most, std::uint64_t constant) {
+    Batch take(FewDraw& draw, std::uint32_t most, std::uint64_t constant) const {
         const auto wanted = std::min<std::uint32_t>(lanes::kLanes, most);
-        LaneFeatures features;
-        while (features.n < wanted && !draw.is_empty()) {
+        Batch batch;
+        while (batch.n_features() < wanted && !draw.is_empty()) {
+            const std::uint32_t place = draw.n_drawn();
             const std::uint32_t feature = draw.next();
             if ((constant >> feature & 1) == 0) {
-                features.add(feature);
+                (is_categorical(feature) ? batch.categorical : batch.numeric).add(feature, place);
             }
         }
-        return features;
+        return batch;
     }
 
     // Two rows can be divided in one way, by the first feature that distinguishes them.
@@ -204,15 +285,28 @@ class SmallSubtree {
             return {};
         }
         const std::uint32_t feature = first_of(apart, draw);
-        const std::uint32_t code = rows_.code(first, feature);
-        const std::uint32_t other = rows_.code(second, feature);
-        const std::uint32_t low = code < other ? first : second;
+        const bool is_missing = rows_.is_missing(first, feature) || rows_.is_missing(second, feature);
+        std::uint32_t rows_left = 1u << first;
+        if (is_categorical(feature)) {
+            SmallCategories& categories = scratch_.categories[0];
+            categories.read(rows_, node.rows, feature, scratch_.slots);
+            categories.sort();
+            categories_ = &categories;
+            rows_left = categories.sorted[0].rows;
+        } else if (rows_.code(second, feature) < rows_.code(first, feature)) {
+            rows_left = 1u << second;
+        }
+        const std::uint32_t low = rows_left == 1u << first ? first : second;
+        const std::uint32_t code = rows_.code(low, feature);
+        const std::uint32_t other = rows_.code(low ^ first ^ second, feature);
         const SmallRows::Cell left = rows_.cell(low);
         return SmallCut{.score = scorer.score(left),
                         .feature = feature,
-                        .rows_left = 1u << low,
+                        .rows_left = rows_left,
                         .left = left,
-                        .beside = {std::min(code, other), std::max(code, other)}};
+                        .beside = is_missing ? CutCodes{0, kNothingAbove} : CutCodes{code, other},
+                        .order = is_missing ? Candidate::kPresentAgainstMissing : 0,
+                        .has_missing = is_missing};
     }
 
     // Of a set of features.
@@ -227,16 +321,19 @@ class SmallSubtree {
         return feature;
     }
 
+    const Codes& codes_;
     const Growth& growth_;
     std::uint32_t n_features_;
     bool takes_all_;  // all features are considered: none is drawn
     bool ties_by_key_;
     std::uint64_t all_features_;  // a bit each
+    std::uint64_t by_sets_ = 0;   // those that are cut by sets of categories
     SiblingDraws draws_;
     bool are_possible_;
     SmallRows rows_;
     SmallScratch scratch_;
-    TieKeys keys_;  // of the node
+    TieKeys keys_;                                 // of the node
+    const SmallCategories* categories_ = nullptr;  // of the cut found last
     FewNodes nodes_;
     Tree* tree_ = nullptr;
     std::uint32_t n_waiting_ = 0;

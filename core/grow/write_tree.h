@@ -83,6 +83,8 @@ class TreeWriter {
         append(tree_.flags, nodes.flags.data(), n);
         append(tree_.size, nodes.size.data(), n);
         append(tree_.decrease, nodes.decrease.data(), n);
+        append(tree_.set_length, nodes.set_length.data(), nodes.set_length.size());
+        append(tree_.category_sets, nodes.category_sets.data(), nodes.category_sets.size());
         model.write_nodes(tree_, {nodes.totals.data(), n}, {nodes.squares.data(), n});
     }
     // For the node just written: the categories that go to its lighter child.

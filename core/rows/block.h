@@ -103,13 +103,14 @@ class CodeReader {
     }
 
     // Copies all codes of a few rows as two bytes each, one row after the other, `length` apart. Those of features that
-    // are `constant` are arbitrary. Returns whether none is missing; otherwise the copy is incomplete.
-    bool copy_by_row(std::uint32_t begin, std::span<const std::uint32_t> ids, const FeatureSet& constant,
+    // are `constant` are arbitrary.
+    void copy_by_row(std::uint32_t begin, std::span<const std::uint32_t> ids, const FeatureSet& constant,
                      std::uint16_t* to, std::size_t length) const {
         const Block* block = block_of(begin);
         if (block && codes_.binary.is_empty()) {
-            return width_ == 1 ? copy_block_by_row<std::uint8_t>(*block, ids, constant, to, length)
-                               : copy_block_by_row<std::uint16_t>(*block, ids, constant, to, length);
+            width_ == 1 ? copy_block_by_row<std::uint8_t>(*block, ids, to, length)
+                        : copy_block_by_row<std::uint16_t>(*block, ids, to, length);
+            return;
         }
         std::array<std::uint16_t, kMostByRow> column;
         for (std::uint32_t feature = 0; feature < codes_.columns.size(); ++feature) {
@@ -118,13 +119,9 @@ class CodeReader {
             }
             read(feature, begin, ids, column.data());
             for (std::size_t i = 0; i < ids.size(); ++i) {
-                if (column[i] == std::numeric_limits<std::uint16_t>::max()) {
-                    return false;
-                }
                 to[i * length + feature] = column[i];
             }
         }
-        return true;
     }
     static constexpr std::size_t kMostByRow = 32;  // rows
 
@@ -297,9 +294,8 @@ class CodeReader {
     }
 
     template <class Code>
-    bool copy_block_by_row(const Block& block, std::span<const std::uint32_t> ids, const FeatureSet& constant,
-                           std::uint16_t* to, std::size_t length) const {
-        constexpr Code kMissingCode = std::numeric_limits<Code>::max();
+    void copy_block_by_row(const Block& block, std::span<const std::uint32_t> ids, std::uint16_t* to,
+                           std::size_t length) const {
         const std::size_t n_features = others_.size();
         for (const std::uint32_t id : ids) {
             const std::byte* from = block.codes.data() + id * sizeof(Code);
@@ -309,20 +305,11 @@ class CodeReader {
                 highest = std::max(highest, code);
                 to[feature] = code;
             }
-            if (highest == kMissingCode && is_missing(to, kMissingCode, constant)) {
-                return false;
+            if (sizeof(Code) == 1 && highest == kMissing<Code>) {
+                std::replace(to, to + n_features, std::uint16_t{kMissing<Code>}, kMissing<std::uint16_t>);
             }
             to += length;
         }
-        return true;
-    }
-    bool is_missing(const std::uint16_t* row, std::uint16_t missing, const FeatureSet& constant) const {
-        for (std::uint32_t feature = 0; feature < others_.size(); ++feature) {
-            if (row[feature] == missing && !constant.has(feature)) {
-                return true;
-            }
-        }
-        return false;
     }
 
     // All zero except for the stored cells, if these are few.

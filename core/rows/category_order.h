@@ -9,7 +9,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -55,6 +57,18 @@ class CategoryOrder {
             entries_[slot] = {share_of(slot), code_of_slot_[slot], slot};
         }
         place_entries(slots, n, places, code_at);
+    }
+
+    // Replaces codes by positions in an order, whose codes are given.
+    template <class Code>
+    void put_in_known_order(Code* codes, std::uint32_t n, std::span<const std::uint32_t> code_at) {
+        for (std::uint32_t place = 0; place < code_at.size(); ++place) {
+            if (code_at[place] >= place_of_slot_.size()) {
+                place_of_slot_.resize(code_at[place] + std::size_t{1});
+            }
+            place_of_slot_[code_at[place]] = place;  // a slot is a code here
+        }
+        write_places(codes, n, codes);
     }
 
     // Replaces slots by positions in a random order given by the bits of a draw.

@@ -1,11 +1,14 @@
-// The best cut by categories: their codes become positions in an order, which is cut like numbers.
+// The best cut by categories: their codes become positions in an order, which is cut like numbers. If the target has
+// one order, search/category_sums.h needs only the sums of the categories.
 
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "base/random.h"
@@ -14,10 +17,24 @@
 #include "rows/category_order.h"
 #include "rows/gather.h"
 #include "score/candidate.h"
+#include "search/category_sums.h"
 #include "search/searched_model.h"
 #include "tree/node.h"
 
 namespace weald {
+
+inline constexpr std::size_t kFreeCategories = 10;  // columns with at most this many categories have no penalty
+
+// The expected gain by chance of a cut by the categories of a node. `mixed` is the gain of the node if its sides were
+// pure, and `size` its draws.
+inline double gain_by_chance(double penalty, std::uint32_t n_categories, std::uint32_t n_orders, double mixed,
+                             std::int64_t size) {
+    if (n_categories <= 2) {
+        return 0;
+    }
+    const double to_gain = mixed / std::max(1.0, static_cast<double>(n_orders) - 1);
+    return penalty * static_cast<double>(n_categories - 2) * to_gain / static_cast<double>(size - 1);
+}
 
 template <SearchedModel Model>
 class CategorySearch {
@@ -29,6 +46,7 @@ class CategorySearch {
     FeatureCuts run(Model& model, Code* codes, const Payload* payloads, std::uint32_t n, int buffer, double to_beat) {
         const std::uint32_t n_orders = model.n_orders();
         order_.number_slots(codes, n);
+        n_categories_ = order_.n_slots();
         Code* slots = codes;
         if (n_orders > 1) {
             slots_.resize(std::max<std::size_t>(slots_.size(), n));
@@ -56,9 +74,27 @@ class CategorySearch {
         }
         return found;
     }
+    // The same for rows of a column, by the sums of its categories. The codes must be put in order if it is the best.
+    template <class Code>
+    FeatureCuts run_by_sums(Model& model, const Code* column, std::span<const std::uint32_t> ids,
+                            const Payload* payloads, std::size_t n_codes, int buffer)
+        requires kSumsCategories<Model>
+    {
+        std::vector<std::uint32_t>& code_at = code_at_of(buffer);
+        const FeatureCuts found = sums_.search(model, column, ids, payloads, n_codes, code_at);
+        n_categories_ = static_cast<std::uint32_t>(code_at.size());
+        best_order_ = 0;
+        return found;
+    }
+    // Replaces codes by their positions in the order that was found for a buffer.
+    template <class Code>
+    void put_in_found_order(Code* codes, std::uint32_t n, int buffer) {
+        order_.put_in_known_order(codes, n, code_at_of(buffer));
+    }
+
     // For the previous search: the order of its best cut, and the number of categories.
     std::uint32_t best_order() const { return best_order_; }
-    std::uint32_t n_categories() const { return order_.n_slots(); }
+    std::uint32_t n_categories() const { return n_categories_; }
 
     // Replaces codes by their positions in one order; the model has read the node.
     template <class Code>
@@ -114,7 +150,12 @@ class CategorySearch {
 
     std::vector<std::uint32_t>& code_at_of(int buffer) { return code_at_[static_cast<std::size_t>(buffer)]; }
 
+    struct NoSums {};
+    using Sums = std::conditional_t<kSumsCategories<Model>, CategorySums<Model>, NoSums>;
+
     CategoryOrder order_;
+    Sums sums_;
+    std::uint32_t n_categories_ = 0;
     std::vector<typename Model::Share> tallies_;                        // by slot
     std::array<std::vector<std::uint32_t>, kPhiloxBlock + 1> code_at_;  // for each buffer the code at each position
     std::uint32_t best_order_ = 0;

@@ -103,14 +103,18 @@ class NumberModel {
         return best;
     }
     double mixed(const Payload* payloads, std::uint32_t n) const {
-        const double about = static_cast<double>(total_.sum - Int128{scorer_.mean()} * total_.weight);
-        const double squares = static_cast<double>(centered(total_, sum_squares(payloads, n), scorer_.mean()));
-        const double all = std::max(0.0, squares - about * about / static_cast<double>(total_.weight));
+        const double all = squares_about_mean(total_, sum_squares(payloads, n), scorer_.mean());
         if constexpr (kIsPoisson) {
             return all * (0.5 / Poisson::kNats) / value_of(total_);
         } else {
             return all;
         }
+    }
+    // Of a node with these sums, whose integer part of the mean is given.
+    static double squares_about_mean(const Cell& total, const Squares& squares, Number mean) {
+        const double about = static_cast<double>(total.sum - Int128{mean} * total.weight);
+        const double centered_squares = static_cast<double>(centered(total, squares, mean));
+        return std::max(0.0, centered_squares - about * about / static_cast<double>(total.weight));
     }
     // Decreases are in the unit of squares for all criteria.
     double decrease(double of_score) const {
