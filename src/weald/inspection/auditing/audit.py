@@ -33,7 +33,7 @@ from weald.estimators.training_data import read_as_fit, require_same_columns
 from weald.forest.describe.conditions import Names
 from weald.forest.forest import CONTRACT_VERSION
 from weald.inspection.auditing.audit_result import Audit, Finding
-from weald.inspection.auditing.changed_parameter import Change, differing_names, list_changes, name_of
+from weald.inspection.auditing.changed_parameter import ParameterChange, differing_names, list_changes, name_of
 from weald.inspection.auditing.data_hash import hash_data
 from weald.inspection.auditing.differences import Trees, find_difference
 
@@ -336,7 +336,7 @@ def _shown(value: object) -> str:
     return "no limit" if value == params.UNLIMITED else str(value)
 
 
-def _find_change(again: RegrownTrees, wrong: Sequence[int]) -> Change | None:
+def _find_change(again: RegrownTrees, wrong: Sequence[int]) -> ParameterChange | None:
     """Find a change of one parameter with which trees grow as stored."""
     model = again.model
     seed, _ = again.names[wrong[0]]
@@ -350,6 +350,6 @@ def _find_change(again: RegrownTrees, wrong: Sequence[int]) -> Change | None:
     return None
 
 
-def _grows(again: RegrownTrees, tree: int, change: Change) -> bool:
+def _grows(again: RegrownTrees, tree: int, change: ParameterChange) -> bool:
     seed, number = again.names[tree]
     return again.is_equal(tree, again.grow(seed, number, 1, change.growth, change.ccp_alpha))

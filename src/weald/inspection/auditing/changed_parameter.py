@@ -1,8 +1,8 @@
 """Finding the parameter that was changed: the one with which a stored tree grows again.
 
-Change             a parameter, and the value that the trees were grown with
-list_changes       a tree and what its model claims -> the changes that are tried, one parameter at a time
-differing_names    two sets of growth parameters -> the names of the parameters that differ
+    ParameterChange    a parameter, and the value that trees were grown with
+    list_changes       a tree and what its model claims -> the changes that are tried, one parameter at a time
+    differing_names    two sets of growth parameters -> the names of the parameters that differ
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ PARAMETER_OF = {
 
 
 @dataclass(frozen=True)
-class Change:
+class ParameterChange:
     """What a tree may have been grown with: one parameter that differs from the claim."""
 
     parameter: str
@@ -44,18 +44,18 @@ class Change:
     seed: int
 
 
-def list_changes(tree: Forest, growth: Growth, ccp_alpha: float, seed: int, task: str) -> Iterator[Change]:
+def list_changes(tree: Forest, growth: Growth, ccp_alpha: float, seed: int, task: str) -> Iterator[ParameterChange]:
     """List growth parameters that differ from the claimed ones in one parameter and suit a stored tree."""
     for field, values in _candidates(tree, growth, task):
         claimed = getattr(growth, field)
         for value in dict.fromkeys(values):
             if value != claimed:
                 grown_with = replace(growth, **_with_value(field, value))
-                yield Change(name_of(field), value, claimed, grown_with, ccp_alpha, seed)
+                yield ParameterChange(name_of(field), value, claimed, grown_with, ccp_alpha, seed)
     drawn = replace(growth, bootstrap=not growth.bootstrap)
-    yield Change("bootstrap", drawn.bootstrap, growth.bootstrap, drawn, ccp_alpha, seed)
+    yield ParameterChange("bootstrap", drawn.bootstrap, growth.bootstrap, drawn, ccp_alpha, seed)
     if ccp_alpha:
-        yield Change("ccp_alpha", 0.0, ccp_alpha, growth, 0.0, seed)
+        yield ParameterChange("ccp_alpha", 0.0, ccp_alpha, growth, 0.0, seed)
 
 
 def _with_value(field: str, value: object) -> dict[str, Any]:
