@@ -1,8 +1,8 @@
 """Finding the parameter that was changed: the one with which a stored tree grows again.
 
-    ParameterChange    a parameter, and the value that trees were grown with
-    list_changes       a tree and what its model claims -> the changes that are tried, one parameter at a time
-    differing_names    two sets of growth parameters -> the names of the parameters that differ
+ParameterChange    a parameter, and the value that trees were grown with
+list_changes       a tree and what its model claims -> the changes that are tried, one parameter at a time
+differing_names    two sets of growth parameters -> the names of the parameters that differ
 """
 
 from collections.abc import Iterator
