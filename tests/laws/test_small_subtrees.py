@@ -40,6 +40,30 @@ def test_small_subtrees_with_missing_values_are_those_of_the_definition(criterio
         hold_against_definition(Case(table, make_growth(table, criterion), max_bins))
 
 
+@pytest.mark.parametrize("missing", [0, 0.2])
+@pytest.mark.parametrize("n_rows", [2, 3, 6, 16, 33, 90])
+@pytest.mark.parametrize("criterion", OF_NUMBERS)
+def test_small_subtrees_with_categories_are_those_of_the_definition(criterion, n_rows, missing):
+    table = make_table(n_rows, ("kinds", "many", "few", "yes or no", "names"), 0, missing=missing, seed=n_rows)
+    for given in ({}, {"max_features": 5}, {"category_penalty": 2.5}, {"min_samples_leaf": 2}, {"max_categories": 3}):
+        hold_against_definition(Case(table, make_growth(table, criterion, **given), 255))
+
+
+@pytest.mark.parametrize("n_labels", [2, 11, 40])
+@pytest.mark.parametrize("criterion", OF_NUMBERS)
+def test_penalized_categories_in_small_subtrees_are_those_of_the_definition(criterion, n_labels):
+    """With a penalty, a cut by many labels can lose against a worse one, or be no cut at all."""
+    rng = np.random.default_rng(n_labels)
+    table = make_table(60, ("kinds", "many", "rounded"), 0, seed=n_labels)
+    X = table.X.copy()
+    X[:, 0] = rng.integers(0, n_labels, 60)
+    X[:2, 0] = 0, n_labels - 1
+    table = change(table, X=X)
+    for penalty in (0.5, 2.5, 50.0):
+        growth = make_growth(table, criterion, max_features=3, category_penalty=penalty)
+        hold_against_definition(Case(table, growth))
+
+
 @pytest.mark.parametrize("heavy", [255, 256, 2000, 40_000])
 @pytest.mark.parametrize("criterion", OF_NUMBERS)
 def test_rows_that_count_often_in_small_subtrees_are_those_of_the_definition(criterion, heavy):
