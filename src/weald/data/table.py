@@ -187,9 +187,7 @@ def read_features(estimator: TableReader, X: TableLike, *, reset: bool) -> Matri
             values, estimator.schema_ = _learn(columns, rules_of(estimator), None if names is None else tuple(names))
         else:
             values = _read(columns, rules_of(estimator), estimator.schema_)
-        checked: Matrix = check_array(
-            values, dtype=(np.float64, np.float32), ensure_all_finite=False, estimator=estimator, input_name="X"
-        )
+        checked = _check_shape(estimator, values)
     except WealdError:
         raise
     except TypeError as error:
@@ -197,6 +195,15 @@ def read_features(estimator: TableReader, X: TableLike, *, reset: bool) -> Matri
     except ValueError as error:
         raise DataError(f"{error}{_name_misplaced_column(estimator, frame)}") from error
     return checked
+
+
+def _check_shape(estimator: TableReader, values: Array) -> Matrix:
+    # The first call of check_array in a process looks for data-frame libraries among all installed packages.
+    if type(values) is np.ndarray and values.ndim == 2 and values.size and values.dtype in (np.float64, np.float32):
+        return values
+    return check_array(
+        values, dtype=(np.float64, np.float32), ensure_all_finite=False, estimator=estimator, input_name="X"
+    )
 
 
 def read_columns(schema: Schema, values: Array, features: IntArray) -> Array:
