@@ -45,10 +45,10 @@ def split(X, y, seed, most_trained, most_tested):
 
 def scores(model, X, y):
     """Log loss and Brier score."""
-    said = model.predict_proba(X)
+    probabilities = model.predict_proba(X)
     happened = y[:, None] == model.classes_[None, :]
-    brier = float(np.mean(np.sum((said - happened) ** 2, axis=1)) / 2)
-    return float(log_loss(y, said, labels=model.classes_)), brier
+    brier = float(np.mean(np.sum((probabilities - happened) ** 2, axis=1)) / 2)
+    return float(log_loss(y, probabilities, labels=model.classes_)), brier
 
 
 def measure_split(X, y, seed, given):

@@ -180,7 +180,7 @@ BAD = {
     ),
     "several targets": (
         lambda: regressor(shrinkage="oob").fit(XR, np.column_stack([YR, YR])),
-        "shrinkage='oob' does not support several targets",
+        "shrinkage='oob' does not support multi-output targets",
     ),
     "compacted": (lambda: classifier(20).fit(X.round(), Y).compact().truncate(shrinkage=1.0), "after compact"),
     "compacting": (lambda: classifier(shrinkage=1.0).fit(X, Y).compact(), "shrinkage=1 cannot be compacted"),

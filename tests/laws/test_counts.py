@@ -180,7 +180,11 @@ BAD = {
     "none": (None, DataError, "y"),
     "sparse": (sparse.csr_array(Y[:, None]), (DataError, DataTypeError), "for y is not supported|y is sparse"),
     "complex": (Y + 1j, DataTypeError, "neither a number nor a label"),
-    "two targets": (np.column_stack([Y, Y]), ParameterError, "criterion='poisson' does not support several targets"),
+    "two targets": (
+        np.column_stack([Y, Y]),
+        ParameterError,
+        "criterion='poisson' does not support multi-output targets",
+    ),
     "dates": (np.full(120, np.datetime64("2026-01-01")), DataTypeError, "not numbers"),
 }
 

@@ -359,7 +359,7 @@ def test_what_has_no_intervals_says_so():
         ExtraTreesRegressor(keep_errors=True).fit(X, y)
     with pytest.raises(ParameterError, match=r"bootstrap=False.*held_out=True"):
         ExtraTreesRegressor(5).fit(X, y).attach_errors(X, y)
-    with pytest.raises(ParameterError, match="keep_errors=True does not support several targets"):
+    with pytest.raises(ParameterError, match="keep_errors=True does not support multi-output targets"):
         RandomForestRegressor(5, keep_errors=True).fit(X, np.column_stack([y, y]))
     with pytest.raises(ParameterError, match="2 targets"):
         RandomForestRegressor(5).fit(X, np.column_stack([y, y])).attach_errors(X, np.column_stack([y, y]))

@@ -1,4 +1,4 @@
-"""`weald verify`: check that a model file is intact, and that the training data give the same forest."""
+"""`weald verify`: check that a model file is intact, and that its training data gives the same forest."""
 
 from pathlib import Path
 from typing import Annotated

@@ -6,7 +6,7 @@
     suggest_values     the values of a parameter that change a forest
     choose_shrinkage   lambda of hierarchical shrinkage with the lowest error
 
-A row is walked down each full tree once. Its votes under each setting are added up in the order of the trees, as in a
+Each row passes each full tree once. Its votes under each setting are added up in the order of the trees, as in a
 prediction, so each error is that of the truncated forest to the last bit.
 """
 
@@ -47,12 +47,12 @@ from weald.forest.truncation import Limits
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
-MOST_VALUES = 64  # of a parameter that is given without values
-MOST_OF_SEVERAL = 16  # where several parameters besides n_estimators are
-BLOCK_BYTES = 3 * 2**26  # of the settings that are measured at a time, for the sums and the votes of one tree
-LEAF_BYTES = 2**26  # of the trees that are walked at a time and their leaves, and again of what scores need
+MOST_VALUES = 64  # values of a parameter that is given without values
+MOST_OF_SEVERAL = 16  # the same with several parameters besides n_estimators
+BLOCK_BYTES = 3 * 2**26  # memory limit for the settings processed at a time: sums, and votes of one tree
+LEAF_BYTES = 2**26  # memory limit for the trees processed at a time and their leaves; scores need as much again
 BYTES_OF_NODE = 64
-ROWS_AT_A_TIME = 2**14  # votes are added in pieces that stay in the cache
+ROWS_AT_A_TIME = 2**14  # votes are added in blocks that fit into the cache
 RULES = ("minimum", "one_standard_error")
 SHRINKAGES = (0.0, 0.1, 1.0, 10.0, 25.0, 50.0, 100.0, 500.0)  # lambda, in units of sample weight
 
@@ -76,7 +76,7 @@ class ErrorSurface:
     fractions : array
         Fraction of the rows that could be scored: with few trees, some rows are in every bag.
     n_rows : array
-        Number of these rows: copies where weights are whole, else Kish's effective number.
+        Number of these rows: counting copies if weights are whole, else Kish's effective number.
     metric : str
         What is minimized: "error", "squared error", or the name of the score.
 
@@ -114,8 +114,8 @@ class ErrorSurface:
         ----------
         rule : {"minimum", "one_standard_error"}, default="minimum"
             The setting of the lowest error; or, of all settings within one standard error of it, the one with the
-            fewest leaves. Of equal errors, too, the one with the fewest leaves is taken. Settings with so few trees
-            that rows cannot be scored, which others can, are left out.
+            fewest leaves. On a tie, the setting with the fewest leaves is chosen. Settings with so few trees
+            that they score fewer rows than other settings are left out.
 
         Returns
         -------
@@ -125,11 +125,11 @@ class ErrorSurface:
         return {name: of[int(i)] for name, of, i in zip(self.parameters, self.values, at, strict=True)}
 
     def comparable_errors(self) -> FloatArray:
-        """Return the errors of settings that score as many rows as any other; NaN for the rest."""
+        """Return the errors of the settings that score the most rows; NaN for the others."""
         return np.where(self.fractions < self.fractions.max(), np.nan, self.errors)
 
     def place(self, rule: str = "minimum") -> int:
-        """Return the place of the chosen setting in the flattened arrays."""
+        """Return the index of the chosen setting in the flattened arrays."""
         if rule not in RULES:
             raise ParameterError(f'rule={shown(rule)} is not allowed. Give "minimum" or "one_standard_error".')
         leaves, errors = self.leaves.ravel(), self.comparable_errors().ravel()
@@ -178,7 +178,7 @@ class RowsToScore:
 
     model: "TreeModel"
     engine: Engine
-    codes: Codes | None  # what bags are drawn from; None: the rows are new to all trees
+    codes: Codes | None  # source of the bags; None: the rows are new to all trees
     reading: Reading
 
     def surface(
@@ -192,7 +192,7 @@ class RowsToScore:
         return measure_surface(self, parameters, values, scoring, verbose)
 
     def require_unchanged(self) -> None:
-        """Refuse rows that were overwritten since the fit: an array of numbers is not copied."""
+        """Raise an error if rows were overwritten since the fit, which does not copy arrays of numbers."""
         codes = features_of(self.model).code(self.engine, self.reading)
         try:
             require_same_data(self.model.forest_, codes, self.reading)
@@ -204,7 +204,7 @@ class RowsToScore:
 
     @property
     def size(self) -> int | None:
-        """Number of rows of which `min_samples_split` may be a fraction; None for new rows."""
+        """Number of rows to which a fraction in `min_samples_split` refers; None for new rows."""
         if self.codes is None:
             return None
         table = self.reading.table
@@ -223,7 +223,7 @@ class RowsToScore:
 def rows_outside_bags(model: "TreeModel", engine: Engine, codes: Codes, reading: Reading) -> RowsToScore | None:
     """Combine a fitted model with its training data. Only the part of the codes from which bags are drawn is kept.
 
-    None: the rows are on a cluster, and stay there.
+    None: the rows are on a cluster.
     """
     if engine.local is not engine:
         return None
@@ -258,7 +258,7 @@ def measure_surface(
         limits_for(rows.model, {"n_estimators": number})
     judged = _Pass(rows, rules, [int(n) for n in n_trees], scoring).run(verbose)
     shape = tuple(map(len, of_growth.values()))
-    # The number of trees is the last axis of the pass; it takes its place among the others.
+    # The number of trees is the last axis of the pass; it is moved to its position among the parameters.
     arrays = [array.reshape(*shape, len(n_trees)) for array in judged]
     if "n_estimators" in axes:
         arrays = [np.moveaxis(array, -1, list(axes).index("n_estimators")) for array in arrays]
@@ -305,7 +305,7 @@ def choose_shrinkage(rows: RowsToScore, verbose: int = 0) -> float:
 
 
 def suggest_values(model: "TreeModel", name: str, most: int = MOST_VALUES) -> list[Any]:
-    """List values of a parameter that change the forest, from the strictest to what it was grown with."""
+    """List values of a parameter that change the forest, from the strictest to the forest's own."""
     forest: Forest = model.forest_
     if name == "shrinkage":
         return list(SHRINKAGES)
@@ -324,7 +324,7 @@ def suggest_values(model: "TreeModel", name: str, most: int = MOST_VALUES) -> li
 
 
 def _suggest_decreases(model: "TreeModel", name: str, most: int) -> list[float]:
-    """Take quantiles of the values at which splits are removed."""
+    """Return quantiles of the values at which splits are removed."""
     forest = model.forest_
     given = float(getattr(model, name)) if name == "ccp_alpha" else model.growth_.min_impurity_decrease
     decreases = scale_decreases(forest, forest.decrease) if name == "min_impurity_decrease" else link_strengths(forest)
@@ -337,7 +337,7 @@ def _suggest_decreases(model: "TreeModel", name: str, most: int) -> list[float]:
 
 
 def _spread_whole(low: int, high: int, most: int) -> list[int]:
-    """Spread whole numbers evenly on a logarithmic scale, both ends included; all of them if they are few."""
+    """Choose whole numbers evenly on a logarithmic scale, with both ends; all of them if there are few."""
     if high - low < most:
         return list(range(low, high + 1))
     spread: list[int] = np.unique(np.rint(np.geomspace(low, high, most)).astype(np.int64)).tolist()
@@ -361,7 +361,7 @@ class _Pass:
         self.forest: Forest = rows.model.forest_.with_shrinkage(0.0)
         self.table = rows.reading.table.in_memory()
         self.n_threads = count_threads(rows.model.n_jobs)
-        # A score needs a few arrays of the size of the sums of a setting.
+        # Scoring needs a few arrays as large as the sums of a setting.
         self.n_judges = min(self.n_threads, max(1, LEAF_BYTES // (32 * self.forest.width * self.table.n_rows)))
         self.hard = voting_of(rows.model) == "hard"
         self.most_nodes = int(np.diff(self.forest.tree_start).max())
@@ -385,14 +385,14 @@ class _Pass:
                             array[block.start : block.stop, columns] = np.reshape(of_block, (-1, 1))
                     if watch:
                         watch((b * last + t) / (len(blocks) * last))
-                del found  # it holds the sums of this block
+                del found  # free the sums of this block
         return results
 
     def _settings_of_block(self) -> int:
-        """Return how many settings fit: each has sums and the nodes in which rows end; each lambda has votes."""
+        """Return how many settings fit into memory: each needs sums and final nodes, each lambda needs votes."""
         width, n_shrinkages = self.forest.width, len({shrinkage for _, shrinkage in self.rules})
         of_setting, of_shrinkage = 8 * width * self.table.n_rows + 10 * self.most_nodes, 8 * width * self.most_nodes
-        few = BLOCK_BYTES // (of_setting + of_shrinkage)  # each with its own lambda
+        few = BLOCK_BYTES // (of_setting + of_shrinkage)  # each lambda has its own votes
         return max(1, few, (BLOCK_BYTES - n_shrinkages * of_shrinkage) // of_setting)
 
     def _judge_block(self, block: range, last: int) -> Iterator[tuple[int, Callable[[], tuple[list[float], ...]]]]:
@@ -409,18 +409,20 @@ class _Pass:
                     kept = {some: paths.keep_splits(some) for some in set(limits)}
                     leaves += [int(kept[some].sum()) + 1 for some in limits]
                     ends = {some: paths.ends(splits) for some, splits in kept.items()}
-                    said = {some: self._said(paths.tree.with_shrinkage(some)) for some in set(shrinkages)}
-                    place = np.where(outside, leaf_of, paths.tree.n_nodes)  # the entry behind the nodes votes 0
-                    of_settings = map(ends.get, limits), map(said.get, shrinkages)
+                    of_nodes = {
+                        some: self._node_predictions(paths.tree.with_shrinkage(some)) for some in set(shrinkages)
+                    }
+                    place = np.where(outside, leaf_of, paths.tree.n_nodes)  # the entry after the nodes has the vote 0
+                    of_settings = map(ends.get, limits), map(of_nodes.get, shrinkages)
                     list(pool.map(_add_votes, sums, *of_settings, itertools.repeat(place)))
-                    del kept, ends, said
+                    del kept, ends, of_nodes
                     counts += outside
                 else:
                     leaves += 1
                 yield t + 1, partial(self._judge, judges, sums, counts, leaves)
 
     def _trees(self, last: int) -> Iterator[tuple[int, TreePaths, IntArray, BoolArray]]:
-        """Yield each tree with the leaf of each row, and which rows are new to it."""
+        """Yield each tree with the leaf of each row, and a mask of the rows that are new to it."""
         n_rows = self.table.n_rows
         step = max(1, LEAF_BYTES // (16 * n_rows + BYTES_OF_NODE * self.most_nodes))
         for begin in range(0, last, step):
@@ -432,8 +434,8 @@ class _Pass:
                 tree = self.forest.take([t])
                 yield t, TreePaths(tree, self.most_leaves), leaves[:, t - begin].astype(np.intp), outside[t - begin]
 
-    def _said(self, tree: Forest) -> FloatArray:
-        """Return the vote of each node, and of the entry behind them, 0 (classes x nodes and 1)."""
+    def _node_predictions(self, tree: Forest) -> FloatArray:
+        """Return the vote of each node, and 0 for the entry after the nodes (classes x (nodes + 1))."""
         is_soft = tree.task is Task.REGRESSION or not self.hard
         votes = predict_nodes(tree) if is_soft else np.eye(tree.n_classes)[find_classes(tree)]
         return np.column_stack([votes.T, np.zeros(votes.shape[1])])
@@ -441,7 +443,7 @@ class _Pass:
     def _judge(
         self, pool: ThreadPoolExecutor, sums: FloatArray, counts: IntArray, leaves: IntArray
     ) -> tuple[list[float], ...]:
-        """Judge the votes so far: error, standard error, number of leaves and share of rows of each setting."""
+        """Score the votes so far: error, standard error, number of leaves and fraction of rows of each setting."""
         known = counts > 0
         n = metrics.effective_rows(self.weight[known], whole=self.table.weights_whole)
         of_rows = [float(known.mean())] * len(sums), [n] * len(sums)
@@ -456,19 +458,19 @@ class _Pass:
         return [error for error, _ in found], [spread for _, spread in found], leaves.tolist(), *of_rows
 
 
-def _add_votes(sums: FloatArray, ends: IntArray, said: FloatArray, place: IntArray) -> None:
+def _add_votes(sums: FloatArray, ends: IntArray, of_nodes: FloatArray, place: IntArray) -> None:
     """Add the votes of a tree under one setting; rows in its bag get 0."""
-    with np.errstate(over="ignore"):  # judged later
+    with np.errstate(over="ignore"):  # overflow is checked later
         for begin in range(0, len(place), ROWS_AT_A_TIME):
             rows = slice(begin, begin + ROWS_AT_A_TIME)
             nodes = ends.take(place[rows])
-            for k, votes in enumerate(said):
+            for k, votes in enumerate(of_nodes):
                 sums[k, rows] += votes.take(nodes)
 
 
 @dataclass(frozen=True)
 class _Judge:
-    """Scores averages of votes of some rows."""
+    """Scores the average votes of some rows."""
 
     classes: Array | None
     truth: Array

@@ -43,8 +43,8 @@ from weald.forest.forest import Forest
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
-BATCH_BYTES = 2**27  # of bags held at a time
-MOST_BYTES = 2**33  # of a sparse table converted to a dense one
+BATCH_BYTES = 2**27  # memory limit for bags
+MOST_BYTES = 2**33  # size limit of a sparse table converted to a dense one
 
 
 @dataclass(frozen=True)

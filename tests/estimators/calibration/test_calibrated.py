@@ -232,7 +232,7 @@ BAD = {
     ),
     "several targets": (
         lambda: RandomForestClassifier(calibrate="beta").fit(NUMBERS, np.column_stack([TWO, TWO])),
-        "does not support several targets",
+        "does not support multi-output targets",
     ),
     "several targets afterwards": (
         lambda: RandomForestClassifier(3).fit(NUMBERS, np.column_stack([TWO, TWO])).calibrated("beta", NUMBERS, TWO),

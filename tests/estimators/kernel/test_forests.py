@@ -423,10 +423,10 @@ def test_parameters_are_checked(words, found):
 @pytest.mark.parametrize(
     ("kernel", "found"),
     [
-        (lambda *_: np.nan, "gave nan for two samples"),
-        (lambda a, b: float((a - b).sum()), "is not symmetric: samples"),
-        (lambda *_: np.array([1.0, 2.0]), r"gave an array of shape \(2,\)"),
-        (lambda *_: "much", "gave 'much' for two samples"),
+        (lambda *_: np.nan, "returned nan for two samples"),
+        (lambda a, b: float((a - b).sum()), "is not symmetric: for samples"),
+        (lambda *_: np.array([1.0, 2.0]), r"returned an array of shape \(2,\)"),
+        (lambda *_: "much", "returned 'much' for two samples"),
     ],
 )
 def test_bad_kernels_are_refused(kernel, found):

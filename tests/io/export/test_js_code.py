@@ -156,7 +156,7 @@ def test_flags_are_checked():
 
 def test_numbers_that_javascript_rounds_are_refused():
     tree = weald.DecisionTreeClassifier().fit([[1.0], [2.0]], [2**60 + 1, 3])
-    with pytest.raises(weald.ExportError, match="which is not a double"):
+    with pytest.raises(weald.ExportError, match="which is not exact as a double"):
         tree.to_js()
 
 
