@@ -141,7 +141,7 @@ def test_trees_of_other_data_have_no_estimate():
 def test_copies_of_a_tree_are_warned_of():
     whole = fit("classes", 6)
     for join in (lambda a, b: weald.merge([a, b]), operator.add):
-        with pytest.warns(UserWarning, match="2 of 8 trees were grown from the same seed") as told:
+        with pytest.warns(UserWarning, match="2 of 8 trees are copies, with the same seed") as told:
             join(whole[:4], whole[2:])
         assert "Give each forest its own random_state" in str(told[0].message)
 
