@@ -4,8 +4,8 @@
 
 DATA is a folder with one parquet file for each data set, whose last column is `target`. Each split draws up to 4,000
 rows for training and up to 10,000 others for testing. weald calibrates on out-of-bag predictions.
-CalibratedClassifierCV gets the same forest of weald and fits it five times (cv=5). Columns that give the target away,
-or say how rows were split, are left out.
+CalibratedClassifierCV gets the same forest of weald and fits it five times (cv=5). Columns that reveal the target
+or the split of the rows are left out.
 """
 
 import statistics

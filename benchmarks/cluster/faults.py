@@ -84,7 +84,7 @@ class Faults:
         return self.same(model)
 
     def fit_for_long(self):
-        """A fit that is far from its end when the failure happens."""
+        """A fit that is still far from finished when the failure happens."""
         return self.fit(n_estimators=500 * self.how["n_estimators"])
 
     def same(self, model):

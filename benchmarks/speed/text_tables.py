@@ -64,7 +64,7 @@ def run(folder, name, n_rows, library, trees, jobs):
         predicted = []
         predict = measure.clock(lambda: predicted.append(model.predict(X_test)))
     if library == "scikit-learn-intelex" and not hasattr(model[-1], "_onedal_estimator"):
-        return None  # it left the fit to scikit-learn
+        return None  # fitted by scikit-learn instead
     return fit, predict, measure.error_of(task, y_test, predicted[0])
 
 

@@ -167,7 +167,7 @@ def find_highs(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writ
 
 def sum_dependence(n_features: int, n_classes: int, arrays: dict, predictor: Predictor, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, weight: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_points: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], has_categories: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], place: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], bin_of_row: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, bin_of_step: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_threads: int, watch: object | None) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
     """
-    Contributions of the leaves of a forest to the points of groups of free features: sums by place, sums over own leaves whose path uses a group, and sums over all own leaves.
+    Contributions of the leaves of a forest to the points of groups of features: sums by place, sums over own leaves whose path uses a group, and sums over all own leaves.
     """
 
 def decode(n_features: int, n_classes: int, n_trees: int, n_nodes: int, target_center: float, target_exponent: int, decrease: str, is_bound: bool, most_depth: int, arrays: dict, n_threads: int) -> dict:
@@ -340,7 +340,7 @@ def built() -> tuple[str, ...]:
 def supported() -> tuple[str, ...]:
     """Return the instruction sets that are built and that this processor can run, fastest first.
 
-    A build for one machine has a single module, which need not be the baseline; every module can tell.
+    A build for one machine has a single module, which need not be the baseline; any module can test the processor.
     """
 
 def load(name: str) -> ModuleType:

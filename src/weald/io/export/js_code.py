@@ -2,8 +2,8 @@
 
     write_js    fitted model -> text of the file, checked by running it in Node.js
 
-The tables are the same as in C (see `node_tables`), as typed arrays. Sums run in tree order, in doubles: weald's results,
-bit for bit. Rows have labels of categories, not numbers; the file looks them up.
+The tables are the same as in C (see `node_tables`), as typed arrays. Sums run in tree order, in doubles, with weald's
+results bit for bit. Rows have labels of categories, not numbers; the file looks them up.
 """
 
 import itertools
