@@ -121,7 +121,8 @@ def time_surfaces(given):
         rows.append([" × ".join(f"`{n}`" for n in names), f"{surface.n_settings:,}", f"{1 + seconds / fits[-1]:.2f}"])
     caption = (
         f"{n_rows:,} rows, {n_features} columns, two classes, {given.trees} trees of {forest.forest_.n_nodes:,} nodes: "
-        f"processor time of the fit and the surface, where the fit with out-of-bag score is 1 ({np.median(fits):.1f} s). "
+        "processor time of the fit and the surface, where the fit with out-of-bag score is 1 "
+        f"({np.median(fits):.1f} s). "
         "Measured with `benchmarks/accuracy/stopping_rules.py --large` on "
         f"{measure.describe_machine('weald', 'numpy')}."
     )

@@ -32,8 +32,9 @@ def add_to_surface(
             state.leaves[:] += 1
         if trees.judged[t]:
             found.append((*_judge(known, state), state.leaves.copy()))
-    columns = zip(*found, strict=True) if found else ([] for _ in SurfaceErrors._fields)
-    return SurfaceErrors(*map(np.array, columns))
+    columns = zip(*found, strict=True) if found else ([], [], [], [], [], [])
+    losses, squares, of_rows, their_squares, n_rows, n_leaves = map(np.array, columns)
+    return SurfaceErrors(losses, squares, of_rows, their_squares, n_rows, n_leaves)
 
 
 def _judge(known: KnownRows, state: SurfaceSums) -> tuple[list[float], list[float], float, float, int]:
