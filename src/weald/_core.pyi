@@ -145,6 +145,11 @@ def store_by_column(pieces: Sequence[Annotated[NDArray, dict(shape=(None, None),
 def hash_values(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], targets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
     """Hashes of rows by their values and the bits of their targets."""
 
+def row_product(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], more: Annotated[NDArray[numpy.uint64], dict(shape=(None, None), order='C', device='cpu', writable=False)], copies: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, n_threads: int = 1) -> bytes:
+    """
+    The multiset hash of rows: the product of their numbers modulo 2^3072 - 1103717, as 384 bytes, lowest first. `more`: words that are hashed with each row (rows x words); `copies`: how often each counts.
+    """
+
 def weigh_values(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], columns: Sequence[int], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, lengths: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_threads: int = 1) -> list:
     """
     Distinct values of some columns in some rows, ascending and without missing values, and their weights in the smallest type.
@@ -273,6 +278,9 @@ def draw_features(seed: int, id: int, tree: int, n_features: int, weights: Seque
     """
     All features of positive weight in the order in which a node draws them, or in which they win ties.
     """
+
+def multiply_rows(a: bytes, b: bytes) -> bytes:
+    """The product of two numbers of a data hash."""
 
 def log2(x: float) -> float:
     """Base-2 logarithm of a number that is at least 1."""

@@ -148,6 +148,9 @@ class Engine(Protocol):
     ) -> FloatArray:
         """Values of a kernel (prototypes x samples)."""
 
+    def row_product(self, table: Table, n_threads: int) -> int:
+        """Compute the multiset hash of the rows of a table: the product of their numbers (`data_hash.py`)."""
+
     def column(self, codes: Codes, feature: int) -> tuple[IntArray, FloatArray, FloatArray]:
         """Codes of a feature in the order of the table's rows, and the smallest and largest value of each code."""
 

@@ -15,6 +15,7 @@ from weald.data.table import Table
 from weald.data.targets import Targets
 from weald.data.task import Task
 from weald.data.types import Array, FloatArray, IntArray
+from weald.engines import data_hash
 from weald.engines.derived_forms import forms_of
 from weald.engines.error_surface import KnownRows, SurfaceErrors, SurfaceSettings, SurfaceSums, SurfaceTrees
 from weald.engines.interface import (
@@ -178,6 +179,15 @@ class NativeEngine(LocalEngine):
         """Hash rows by their values and target bits: those with the lowest hashes sample a large table."""
         hashes: npt.NDArray[np.uint64] = self.core.hash_values(X, targets, n_threads)
         return hashes
+
+    def row_product(self, table: Table, n_threads: int = 1) -> int:
+        """Compute the multiset hash of the rows of a table."""
+        words, copies = data_hash.row_words(table)
+        found = (
+            self.core.row_product(X, words[rows], None if copies is None else copies[rows], n_threads)
+            for rows, X in data_hash.dense_blocks(table.X)
+        )
+        return data_hash.join(int.from_bytes(product, "little") for product in found)
 
     def weigh_values(
         self,
