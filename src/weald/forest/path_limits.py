@@ -1,6 +1,6 @@
-"""The nodes in which rows end under many settings of the stopping rules, found in one pass over the full tree.
+"""The nodes that rows reach in a tree under many settings of the stopping rules, in one pass over the full tree.
 
-    TreePaths    one tree, with the values that stopping rules test along its paths
+    TreePaths    one tree, and what the stopping rules compare along its paths
 
 A row ends in the first node on its path whose split is not used. So the leaf of the full tree determines the node under
 every setting.
@@ -15,7 +15,7 @@ from weald.forest.truncation import Limits, first_splits
 
 
 class TreePaths:
-    """One tree, with the values that stopping rules test along its paths. Equal settings are computed once."""
+    """One tree, and what the stopping rules compare along its paths. Results for tied settings are computed once."""
 
     def __init__(self, tree: Forest, most_leaves: int) -> None:
         self.tree = tree
@@ -23,7 +23,7 @@ class TreePaths:
         self.parent = np.maximum(tree.parents(), 0)
         self.depth = tree.depth()
         self.lowest = self._lowest_decreases()
-        self.most_leaves = most_leaves  # maximum over all settings
+        self.most_leaves = most_leaves  # maximum over the settings to come
         self.growth: dict[object, BoolArray] = {}
         self.ranks: dict[object, IntArray] = {}
         self.strengths: dict[object, FloatArray] = {}
@@ -54,7 +54,7 @@ class TreePaths:
         return kept
 
     def _keep_by_growth(self, limits: Limits) -> BoolArray:
-        """Sizes and minimum decreases fall along a path, so if a node is kept, all nodes above it are kept."""
+        """Sizes and smallest decreases decrease along a path, so if a node is kept, so are all nodes above it."""
         kept = self.is_split & (self.depth < limits.max_depth) & (self.tree.size >= limits.min_samples_split)
         if limits.min_impurity_decrease > 0:
             kept &= ~(self.lowest < limits.min_impurity_decrease)
@@ -75,10 +75,8 @@ class TreePaths:
         return scale_decreases(self.tree, strengths)
 
     def ends(self, kept: BoolArray) -> IntArray:
-        """For each node, the node in which its rows end: the nodes below a leaf directly follow it.
-
-        The last entry, after those of the nodes, points to itself.
-        """
+        """For each node, the node in which its rows end: the nodes below a leaf directly follow it."""
         alive = kept[self.parent]
         alive[0] = True
-        return np.append(np.maximum.accumulate(np.where(alive, np.arange(len(alive)), 0)), len(alive))
+        ends: IntArray = np.maximum.accumulate(np.where(alive, np.arange(len(alive)), 0))
+        return ends
