@@ -73,11 +73,11 @@ def run(folder, name, n_rows, library, trees, jobs):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fit = clock_both(lambda: model.fit(X, y))
-        said = []
-        predict = clock_both(lambda: said.append(model.predict(X_test)))
+        predicted = []
+        predict = clock_both(lambda: predicted.append(model.predict(X_test)))
     if library == "scikit-learn-intelex" and not hasattr(model[-1], "_onedal_estimator"):
-        return None  # it left the fit to scikit-learn
-    return *fit, *predict, measure.error_of(task, y_test, said[0])
+        return None  # fitted by scikit-learn instead
+    return *fit, *predict, measure.error_of(task, y_test, predicted[0])
 
 
 def best(runs):

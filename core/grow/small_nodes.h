@@ -26,7 +26,7 @@ struct FewNodes {
     std::array<std::uint32_t, kMost> size;
     std::array<double, kMost> decrease;
     std::array<Cell, kMost> totals;
-    std::array<Int128, kMost> squares;  // of leaves
+    std::array<Int128, kMost> squares;  // squares of leaves
     // By categorical split: the number of categories of its set; by (split, category): the category.
     std::vector<std::uint32_t> set_length;
     std::vector<std::uint32_t> category_sets;

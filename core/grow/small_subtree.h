@@ -122,7 +122,7 @@ class SmallSubtree {
 
     // ---- From node to node
 
-    // Continues with left children until a leaf; right children wait.
+    // Continues with left children down to a leaf; right children are processed later.
     void grow_from(Waiting node) {
         while (true) {
             const Scorer scorer(node.total, tree_->limits);
@@ -196,7 +196,7 @@ class SmallSubtree {
 
     // ---- One node
 
-    // Features that are found to be constant are added to node.constant. Nothing: it is a leaf.
+    // Returns the split, or nothing for a leaf. Constant features are added to node.constant.
     std::optional<SmallCut> find(Waiting& node, const Scorer& scorer) {
         const Address at = address(node.id);
         keys_.begin(at);
@@ -309,7 +309,7 @@ class SmallSubtree {
                         .has_missing = is_missing};
     }
 
-    // Of a set of features.
+    // For a set of features.
     std::uint32_t first_of(std::uint64_t features, FewDraw& draw) {
         if (ties_by_key_) {
             return keys_.least_of(features);
@@ -324,16 +324,16 @@ class SmallSubtree {
     const Codes& codes_;
     const Growth& growth_;
     std::uint32_t n_features_;
-    bool takes_all_;  // all features are considered: none is drawn
+    bool takes_all_;  // all features are considered, so none is drawn
     bool ties_by_key_;
-    std::uint64_t all_features_;  // a bit each
-    std::uint64_t by_sets_ = 0;   // those that are cut by sets of categories
+    std::uint64_t all_features_;  // one bit per feature
+    std::uint64_t by_sets_ = 0;   // the features that are cut by sets of categories
     SiblingDraws draws_;
     bool are_possible_;
     SmallRows rows_;
     SmallScratch scratch_;
-    TieKeys keys_;                                 // of the node
-    const SmallCategories* categories_ = nullptr;  // of the cut found last
+    TieKeys keys_;                                 // tie keys of the node
+    const SmallCategories* categories_ = nullptr;  // categories of the cut found last
     FewNodes nodes_;
     Tree* tree_ = nullptr;
     std::uint32_t n_waiting_ = 0;
