@@ -176,7 +176,7 @@ class ClassBinSearch {
     Sweep<Criterion> sweep_to(std::uint32_t e) {
         Sweep<Criterion> sweep(totals_, scratch_.sweep);
         for (std::uint32_t slot = 0; slot < totals_.weights.size(); ++slot) {
-            sweep.move(slot, counts_of(slot)[e]);
+            sweep.move(slot, counts_of(slot)[e], counts_of(slot)[e]);
         }
         return sweep;
     }
@@ -238,7 +238,7 @@ class ClassBinSearch {
     void cut_inside(std::uint32_t b, const std::uint64_t* keys, std::uint32_t n) {
         Sweep<Criterion> sweep = sweep_to(b);
         for (std::uint32_t i = 0; i + 1 < n; ++i) {
-            sweep.move(static_cast<std::uint32_t>(keys[i]) >> 16, keys[i] & 0xFFFF);
+            sweep.move(static_cast<std::uint32_t>(keys[i]) >> 16, keys[i] & 0xFFFF, keys[i] & 0xFFFF);
             if (keys[i] >> 32 != keys[i + 1] >> 32) {
                 consider(sweep, order_of(static_cast<std::uint32_t>(keys[i] >> 32)));
             }

@@ -106,7 +106,7 @@ class RowSearch {
                 for (std::uint32_t k = 0; k < n_slots; ++k) {
                     const std::uint32_t count = std::exchange(table[c * n_slots + k], 0);
                     if (count != 0) {
-                        sweep.move(k, count * labels_.scales[totals_.classes[k]]);
+                        sweep.move(k, count * labels_.scales[totals_.classes[k]], count);
                         in_code += count;
                     }
                 }
@@ -170,7 +170,7 @@ class RowSearch {
 
     void move(Sweep<Criterion>& sweep, std::int64_t& left_size, std::uint32_t row) const {
         const Payload& payload = rows_.payloads[row];
-        sweep.move(slot(row), labels_.weight(payload));
+        sweep.move(slot(row), labels_.weight(payload), labels_.size(payload));
         left_size += labels_.size(payload);
     }
 

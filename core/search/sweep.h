@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -18,19 +19,28 @@ namespace weald {
 
 using ManyWeights = ClassWeights<std::span<const std::uint64_t>>;
 
+// The weight of a draw of a class, and its logarithm.
+struct ClassScale {
+    double scale;
+    double log;
+};
+
 // Class weights of a node, only of its classes.
 struct ClassTotals {
     std::vector<std::uint32_t> slot_of_class;  // valid for the classes of the node
     std::vector<std::uint32_t> classes;        // by slot, ascending
     std::vector<std::uint64_t> weights;        // by slot
+    std::vector<ClassScale> scales;            // by slot, if draws have different weights; or empty
     std::uint64_t weight = 0;
     std::int64_t size = 0;
 };
 
-// F of the weight that a class has on each side.
+// F of the weight that a class has on each side; and its draws there, if they have different weights.
 struct SideTerms {
     double left;
     double right;
+    std::uint32_t left_draws;
+    std::uint32_t right_draws;
 };
 
 // Memory that sweeps reuse.
@@ -75,7 +85,7 @@ template <class Criterion>
 class Sweep : public SweepSides {
   public:
     using SweepSides::SweepSides;
-    void move(std::uint32_t slot, std::uint64_t weight) { move_weight(slot, weight); }
+    void move(std::uint32_t slot, std::uint64_t weight, std::uint32_t) { move_weight(slot, weight); }
     double score() const { return exact<Criterion>(); }
     double exact_score() const { return exact<Criterion>(); }
     double slack() const { return 0; }
@@ -90,7 +100,7 @@ class Sweep<Gini> : public SweepSides {
             right_squares_ += static_cast<UInt128>(c) * c;
         }
     }
-    void move(std::uint32_t slot, std::uint64_t weight) {
+    void move(std::uint32_t slot, std::uint64_t weight, std::uint32_t) {
         left_squares_ += static_cast<UInt128>(weight) * (2 * left_[slot] + weight);
         right_squares_ -= static_cast<UInt128>(weight) * (2 * right_[slot] - weight);
         move_weight(slot, weight);
@@ -110,36 +120,68 @@ class Sweep<Gini> : public SweepSides {
     UInt128 right_squares_ = 0;
 };
 
-// The sums of F are updated in floating point: accurate enough to find which cuts need the exact score.
+// The sums of F are updated in floating point: accurate enough to find which cuts need the exact score. If draws have
+// weights, F(s c) = s (F(c) + c log s), so that F is looked up for them, too; and logarithms of the sides' weights are
+// in single precision.
 template <>
 class Sweep<Entropy> : public SweepSides {
   public:
-    Sweep(const ClassTotals& totals, SweepScratch& scratch) : SweepSides(totals, scratch) {
+    Sweep(const ClassTotals& totals, SweepScratch& scratch) : SweepSides(totals, scratch), scales_(totals.scales) {
         scratch.terms.resize(totals.weights.size());
         terms_ = scratch.terms;
         for (std::size_t k = 0; k < terms_.size(); ++k) {
-            terms_[k] = {0.0, x_log2_x(totals.weights[k])};
+            terms_[k] = {0.0, 0.0, 0, 0};
+            if (scales_.empty()) {
+                terms_[k].right = x_log2_x(totals.weights[k]);
+            } else {
+                terms_[k].right_draws =
+                    static_cast<std::uint32_t>(static_cast<double>(totals.weights[k]) / scales_[k].scale + 0.5);
+                terms_[k].right = scaled(k, terms_[k].right_draws);
+            }
             right_sum_ += terms_[k].right;
         }
         magnitude_ = x_log2_x(totals.weight) * 0x1p-50;
+        slack_of_sides_ = scales_.empty() ? 0.0 : static_cast<double>(totals.weight) * 0x1p-16;
     }
-    void move(std::uint32_t slot, std::uint64_t weight) {
+    void move(std::uint32_t slot, std::uint64_t weight, std::uint32_t draws) {
         move_weight(slot, weight);
-        const SideTerms now{x_log2_x(left_[slot]), x_log2_x(right_[slot])};
-        left_sum_ += now.left - terms_[slot].left;
-        right_sum_ += now.right - terms_[slot].right;
-        terms_[slot] = now;
+        SideTerms& terms = terms_[slot];
+        const SideTerms before = terms;
+        if (scales_.empty()) {
+            terms.left = x_log2_x(left_[slot]);
+            terms.right = x_log2_x(right_[slot]);
+        } else {
+            terms.left_draws += draws;
+            terms.right_draws -= draws;
+            terms.left = scaled(slot, terms.left_draws);
+            terms.right = scaled(slot, terms.right_draws);
+        }
+        left_sum_ += terms.left - before.left;
+        right_sum_ += terms.right - before.right;
         ++n_moves_;
     }
-    double score() const { return (left_sum_ - x_log2_x(left_weight_)) + (right_sum_ - x_log2_x(right_weight_)); }
+    double score() const { return (left_sum_ - of_side(left_weight_)) + (right_sum_ - of_side(right_weight_)); }
     double exact_score() const { return exact<Entropy>(); }
-    double slack() const { return magnitude_ * static_cast<double>(n_moves_ + 16); }
+    double slack() const { return magnitude_ * static_cast<double>(n_moves_ + 16) + slack_of_sides_; }
 
   private:
+    double scaled(std::size_t slot, std::uint32_t draws) const {
+        return scales_[slot].scale * (x_log2_x(std::uint64_t{draws}) + static_cast<double>(draws) * scales_[slot].log);
+    }
+    double of_side(std::uint64_t weight) const {
+        if (scales_.empty()) {
+            return x_log2_x(weight);
+        }
+        const auto x = static_cast<double>(weight);
+        return x * static_cast<double>(log2_of(static_cast<float>(x)));
+    }
+
+    std::span<const ClassScale> scales_;
     std::span<SideTerms> terms_;  // by slot
     double left_sum_ = 0;
     double right_sum_ = 0;
     double magnitude_;
+    double slack_of_sides_;
     std::uint64_t n_moves_ = 0;
 };
 

@@ -40,6 +40,11 @@ class ManyClassModel {
         labels_.scales = scales_;
         weights_are_sizes_ =
             std::all_of(scales_.begin(), scales_.end(), [](std::uint64_t scale) { return scale == 1; });
+        scale_of_class_.clear();
+        for (const std::uint64_t scale : scales_) {
+            const auto weight = static_cast<double>(scale);
+            scale_of_class_.push_back({weight, log2_of(weight)});
+        }
     }
     void weigh_like(const ManyClassModel& other) {
         if constexpr (std::is_same_v<Labels, CountedClasses>) {
@@ -50,6 +55,7 @@ class ManyClassModel {
     void look_at(const Payload* payloads, std::uint32_t n) {
         totals_.classes.clear();
         totals_.weights.clear();
+        totals_.scales.clear();
         totals_.weight = 0;
         totals_.size = 0;
         std::uint64_t seen = 0;  // classes; those 64 apart share a bit
@@ -76,6 +82,9 @@ class ManyClassModel {
             const std::uint64_t weight = of_class_[2 * k] + of_class_[2 * k + 1];
             totals_.slot_of_class[k] = slot;
             totals_.weights.push_back(weight);
+            if (kCounted && !weights_are_sizes_) {
+                totals_.scales.push_back(scale_of_class_[k]);
+            }
             totals_.weight += weight;
             of_class_[2 * k] = of_class_[2 * k + 1] = 0;
         }
@@ -291,6 +300,7 @@ class ManyClassModel {
     Labels labels_;
     std::vector<std::uint64_t> scales_;
     bool weights_are_sizes_ = false;
+    std::vector<ClassScale> scale_of_class_;
     const Payload* payloads_ = nullptr;  // rows of the node
     FastSearch quick_ = FastSearch::no;
     std::vector<std::uint32_t> slotted_;  // rows of the node: slot << 16 | count
