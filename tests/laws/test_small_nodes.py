@@ -56,6 +56,18 @@ def test_cuts_of_small_nodes_of_many_classes_are_those_of_the_definition(criteri
         hold_against_definition(Case(table, growth, n_trees=1))
 
 
+@pytest.mark.parametrize("class_weight", ["table", "given"])
+@pytest.mark.parametrize("target", ["learnable", "balanced"])
+@pytest.mark.parametrize("n_classes", [3, 7])
+@pytest.mark.parametrize("criterion", OF_CLASSES)
+def test_cuts_by_weighted_classes_are_those_of_the_definition(criterion, n_classes, target, class_weight):
+    """Weights far apart, and many cuts whose scores are about equal."""
+    table = make_table(150, ("many", "few", "binary", "few"), n_classes, target=target, missing=0.1, seed=n_classes)
+    shares = tuple(np.exp2(np.arange(n_classes) * 3.0 - 9)) if class_weight == "given" else ()
+    growth = make_growth(table, criterion, max_features=3, class_weight=class_weight, class_weights=shares)
+    hold_against_definition(Case(table, growth, n_trees=1))
+
+
 @pytest.mark.parametrize("n_classes", [2, 3, 7, 40])
 @pytest.mark.parametrize("criterion", OF_CLASSES)
 def test_cuts_that_tie_in_small_nodes_are_decided_as_the_definition_says(criterion, n_classes):
