@@ -201,9 +201,10 @@ def _check_shape(estimator: TableReader, values: Array) -> Matrix:
     # The first call of check_array in a process looks for data-frame libraries among all installed packages.
     if type(values) is np.ndarray and values.ndim == 2 and values.size and values.dtype in (np.float64, np.float32):
         return values
-    return check_array(
+    checked: Matrix = check_array(
         values, dtype=(np.float64, np.float32), ensure_all_finite=False, estimator=estimator, input_name="X"
     )
+    return checked
 
 
 def read_columns(schema: Schema, values: Array, features: IntArray) -> Array:
