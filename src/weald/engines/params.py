@@ -46,9 +46,10 @@ MOST_FEATURES = 2**24  # the limit of the address of a draw
 MAX_BINS = 65_535
 CATEGORY_PENALTY = 2.5  # "auto", by benchmarks/accuracy/categories.py
 ROWS_OF_CATEGORY = 40  # with fewer rows for each category, "auto" cuts a column in the order of its categories
+GPU = "cuda"
 CLUSTER = "dask"  # forests are grown on the cluster of the current client, everything else in this process
 OUT_OF_BAG = "oob"  # `shrinkage` is chosen by the out-of-bag error
-ENGINES = ("auto", "native", "reference", CLUSTER)
+ENGINES = ("auto", "native", "reference", GPU, CLUSTER)
 
 
 @dataclass(frozen=True)
