@@ -26,6 +26,7 @@ void bind_parts(nb::module_& module);
 void bind_shap(nb::module_& module);
 void bind_sharing(nb::module_& module);
 void bind_stored(nb::module_& module);
+void bind_surface(nb::module_& module);
 
 }  // namespace weald
 
@@ -48,4 +49,5 @@ NB_MODULE(WEALD_MODULE, module) {
     weald::bind_shap(module);
     weald::bind_sharing(module);
     weald::bind_stored(module);
+    weald::bind_surface(module);
 }

@@ -7,6 +7,8 @@ ExtraTreesClassifier, ExtraTreesRegressor         many trees with random cuts
 KernelForestClassifier, KernelForestRegressor     forests of kernel values: curves, or anything with a kernel
 RandomTreesEmbedding                              rows as the leaves of random trees: features for other models
 importance                                        feature importance
+audit                                             checks a model by growing its trees again
+diff                                              the parameters, trees and nodes in which two models differ
 load                                              a model from a file that its `save` wrote
 merge                                             one forest from several
 explain                                           SHAP values: why a model predicts what it predicts
@@ -24,7 +26,7 @@ open_compiled                                     a compiled predictor that proc
 WealdError and its subclasses                     see `weald.errors`
 
 Public modules: `weald.accel` (scripts of scikit-learn), `weald.codes` (data larger than memory), `weald.dask`,
-`weald.errors`, `weald.impurity`, `weald.plot`.
+`weald.errors`, `weald.impurity`, `weald.mlflow` (MLflow models), `weald.plot`.
 """
 
 import gc
@@ -61,6 +63,8 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
         ExtraTreeClassifier,
         ExtraTreeRegressor,
     )
+    from weald.inspection.auditing.audit import audit
+    from weald.inspection.auditing.model_diff import diff
     from weald.inspection.bias_variance import bias_variance
     from weald.inspection.importance import importance
     from weald.inspection.interaction_strength import h_statistic
@@ -111,9 +115,11 @@ _HOMES = {
     "RandomForestRegressor": "estimators.forests",
     "RandomTreesEmbedding": "estimators.embedding",
     "WealdError": "errors",
+    "audit": "inspection.auditing.audit",
     "bias_variance": "inspection.bias_variance",
     "check_kernel": "estimators.kernel.prototypes",
     "dependence": "inspection.partial_dependence",
+    "diff": "inspection.auditing.model_diff",
     "explain": "inspection.shap_values",
     "export_html": "reports.tree_page",
     "from_json": "io.json_text",
@@ -132,7 +138,7 @@ _HOMES = {
 }
 
 # Public modules; all others are internal.
-_MODULES = ("accel", "codes", "dask", "errors", "impurity", "plot")
+_MODULES = ("accel", "codes", "dask", "errors", "impurity", "mlflow", "plot")
 
 __all__ = [
     "ClusterError",
@@ -154,9 +160,11 @@ __all__ = [
     "RandomTreesEmbedding",
     "WealdError",
     "__version__",
+    "audit",
     "bias_variance",
     "check_kernel",
     "dependence",
+    "diff",
     "explain",
     "export_html",
     "from_json",

@@ -82,7 +82,7 @@ def merge(models: Iterable[AnyForest]) -> AnyForest:
     merged = _with_forests(given[0], [reduce(Forest.join, forests) for forests in of_targets])
     for model in given[1:]:
         note_mixed(merged, model, "merge")
-    for name in ("n_samples_fit_", "target_name_"):
+    for name in ("n_samples_fit_", "target_name_", "data_hash_"):
         if hasattr(merged, name) and len({getattr(model, name, None) for model in given}) > 1:
             delattr(merged, name)  # they come from different tables
     return merged
