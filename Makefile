@@ -149,7 +149,7 @@ build/sanitize/stamp: build/sanitize/venv/stamp $(COMPILED) $(NAMES) $(shell fin
 # ---- Check
 
 CXX_FILES := $(wildcard core/*/*.h core/*/*.cpp bindings/*.h bindings/*.cpp src/weald/engines/cuda/kernels/* \
-	tests/engines/cuda/*.h)
+	tests/engines/cuda/*.h tests/engines/cuda/*.cpp)
 
 .PHONY: check
 check: build ## Check format, lint, types and layers

@@ -33,6 +33,9 @@ struct Place {
     u32 x;
 };
 
+// Not instrumented where accesses are checked (races.cpp).
+#define HIDDEN __attribute__((no_sanitize_thread))
+
 namespace emulation {
 
 // What lanes of a warp do together: all have to do the same.
@@ -55,7 +58,11 @@ struct Fiber {
     Warp* warp = nullptr;
     Block* block = nullptr;
     u64 warp_meetings = 0, block_meetings = 0;
+    u64 warp_barriers = 0, block_barriers = 0;  // of these, those that order memory
+    u32 n_inside = 0;                           // functions of the emulation
+    bool in_atomic = false;
 };
+constexpr std::size_t kStack = std::size_t{48} << 10;
 
 inline Fiber* current;
 inline void* main_stack;
@@ -65,6 +72,7 @@ inline u64 n_idle;
 inline bool is_stuck;
 
 extern "C" void emulation_switch(void** from, void* to);
+#ifndef EMULATION_HOOKS
 asm(R"(
 .text
 .globl emulation_switch
@@ -85,11 +93,22 @@ emulation_switch:
   popq %rbp
   ret
 )");
+#endif
 
-inline void yield() {
+// Accesses of the emulation itself are not those of a kernel.
+struct Inside {
+    HIDDEN Inside() { ++current->n_inside; }
+    HIDDEN ~Inside() { --current->n_inside; }
+};
+struct Atomic {
+    HIDDEN Atomic() { current->in_atomic = true; }
+    HIDDEN ~Atomic() { current->in_atomic = false; }
+};
+
+HIDDEN inline void yield() {
     emulation_switch(&current->stack_pointer, main_stack);
 }
-inline void enter() {
+HIDDEN inline void enter() {
     kernel();
     current->done = true;
     for (;;) {
@@ -102,6 +121,7 @@ inline char* shared_memory() {
 }
 // Leaves x for the other lanes, and waits until all have come. The slots of two meetings in a row are different ones.
 inline const u64* meet_warp(Together together, u64 x) {
+    const Inside inside;
     Fiber* f = current;
     const u64 meeting = f->warp_meetings & 1;
     u64* slots = f->warp->slot[meeting];
@@ -118,9 +138,11 @@ inline const u64* meet_warp(Together together, u64 x) {
         yield();
     }
     n_idle = 0;
+    f->warp_barriers += together == Together::kSync;
     return slots;
 }
 inline void meet_block() {
+    const Inside inside;
     Fiber* f = current;
     ++f->block_meetings;
     ++f->block->arrived;
@@ -128,10 +150,11 @@ inline void meet_block() {
         yield();
     }
     n_idle = 0;
+    ++f->warp_barriers;
+    ++f->block_barriers;
 }
 
-inline void start_fiber(Fiber& f, Block& block, u32 number, u32 thread) {
-    constexpr std::size_t kStack = std::size_t{48} << 10;
+HIDDEN inline void start_fiber(Fiber& f, Block& block, u32 number, u32 thread) {
     if (!f.stack) {
         f.stack.reset(new char[kStack]);
     }
@@ -140,7 +163,9 @@ inline void start_fiber(Fiber& f, Block& block, u32 number, u32 thread) {
     f.block_number = number;
     f.block = &block;
     f.warp = &block.warps[thread / 32];
-    f.warp_meetings = f.block_meetings = 0;
+    f.warp_meetings = f.block_meetings = f.warp_barriers = f.block_barriers = 0;
+    f.n_inside = 0;
+    f.in_atomic = false;
     auto** top =
         reinterpret_cast<void**>(reinterpret_cast<std::uintptr_t>(f.stack.get() + kStack) & ~std::uintptr_t{63});
     *--top = nullptr;
@@ -152,7 +177,7 @@ inline void start_fiber(Fiber& f, Block& block, u32 number, u32 thread) {
 }
 
 // Another one in each call, the same ones in each process.
-inline u64 next_random() {
+HIDDEN inline u64 next_random() {
     static u64 state = 0x9E3779B97F4A7C15u;
     state ^= state << 13;
     state ^= state >> 7;
@@ -160,7 +185,7 @@ inline u64 next_random() {
     return state;
 }
 // Warps in any order, and the lanes of each; both forward, backward or rotated, which is cheap.
-inline void shuffle(std::vector<std::size_t>& order) {
+HIDDEN inline void shuffle(std::vector<std::size_t>& order) {
     const u64 random = next_random();
     if (random & 1) {
         std::reverse(order.begin(), order.end());
@@ -170,8 +195,27 @@ inline void shuffle(std::vector<std::size_t>& order) {
     std::swap(order[(random >> 20) % order.size()], order[(random >> 40) % order.size()]);
 }
 
+#ifdef EMULATION_RACES
+void begin_races();
+#endif
+
+// Lets each fiber run until it waits. Returns how many are not at their end.
+HIDDEN inline std::size_t run_each(Fiber* fibers, const std::size_t* order, std::size_t n) {
+    std::size_t left = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        Fiber& f = fibers[order[i]];
+        if (!f.done) {
+            current = &f;
+            emulation_switch(&main_stack, f.stack_pointer);
+            left += !f.done;
+        }
+    }
+    current = nullptr;
+    return left;
+}
+
 // Runs all blocks of a grid together. Returns whether all came to their end.
-inline bool launch(void (*which)(), u32 grid, u32 threads, std::size_t shared_bytes) {
+HIDDEN inline bool launch(void (*which)(), u32 grid, u32 threads, std::size_t shared_bytes) {
     static std::vector<Fiber> fibers;
     const std::size_t n = std::size_t{grid} * threads;
     if (fibers.size() < n) {
@@ -180,6 +224,9 @@ inline bool launch(void (*which)(), u32 grid, u32 threads, std::size_t shared_by
     kernel = which;
     block_threads = threads;
     n_blocks = grid;
+#ifdef EMULATION_RACES
+    begin_races();
+#endif
     std::vector<Block> blocks(grid);
     for (std::size_t i = 0; i < n; ++i) {
         const auto number = static_cast<u32>(i / threads), thread = static_cast<u32>(i % threads);
@@ -201,19 +248,15 @@ inline bool launch(void (*which)(), u32 grid, u32 threads, std::size_t shared_by
             std::fprintf(stderr, "emulation: the blocks wait for each other\n");
             return false;
         }
-        for (const std::size_t i : order) {
-            if (!fibers[i].done) {
-                current = &fibers[i];
-                emulation_switch(&main_stack, current->stack_pointer);
-                left += !fibers[i].done;
-            }
-        }
+        left = run_each(fibers.data(), order.data(), n);
     }
+    current = nullptr;
     return true;
 }
 
 template <class Join>
 u32 join(Together together, u32 x, u32 start, Join use) {
+    const Inside inside;
     const u64* slots = meet_warp(together, x);
     for (int i = 0; i < 32; ++i) {
         start = use(start, static_cast<u32>(slots[i]));
@@ -236,20 +279,25 @@ inline void __syncwarp() {
 }
 inline void __threadfence() {}
 inline void nap() {
+    const emulation::Inside inside;
     emulation::yield();
 }
 inline u32 lane_of_thread() {
+    const emulation::Inside inside;
     return emulation::current->thread & 31;
 }
 inline u32 from_lane(u32 x, u32 lane) {
+    const emulation::Inside inside;
     return static_cast<u32>(emulation::meet_warp(emulation::Together::kLane, x)[lane & 31]);
 }
 inline u32 from_below(u32 x, u32 distance) {
+    const emulation::Inside inside;
     const u64* slots = emulation::meet_warp(emulation::Together::kLane, x);
     const u32 lane = lane_of_thread();
     return static_cast<u32>(slots[lane >= distance ? lane - distance : lane]);
 }
 inline u32 ballot(bool p) {
+    const emulation::Inside inside;
     const u64* slots = emulation::meet_warp(emulation::Together::kBallot, p);
     u32 bits = 0;
     for (int i = 0; i < 32; ++i) {
@@ -276,21 +324,25 @@ inline u32 warp_or(u32 x) {
 // Fibers switch at meetings only, so that plain memory accesses are atomic.
 template <class T>
 T atomicAdd(T* p, T x) {
+    const emulation::Atomic atomic;
     const T old = *p;
     *p = old + x;
     return old;
 }
 inline u32 atomicOr(u32* p, u32 x) {
+    const emulation::Atomic atomic;
     const u32 old = *p;
     *p |= x;
     return old;
 }
 inline u32 atomicMax(u32* p, u32 x) {
+    const emulation::Atomic atomic;
     const u32 old = *p;
     *p = std::max(old, x);
     return old;
 }
 inline u32 atomicMin(u32* p, u32 x) {
+    const emulation::Atomic atomic;
     const u32 old = *p;
     *p = std::min(old, x);
     return old;
@@ -312,6 +364,7 @@ inline uint2 load_entry(const uint2* p) {
     return *p;
 }
 inline u32 load_shared_word(const u32* p) {
+    const emulation::Atomic atomic;
     return *p;
 }
 template <class To, class From>
@@ -339,8 +392,18 @@ inline float reciprocal(float x) {
     return 1.0f / x;
 }
 
+#ifndef EMULATION_HOOKS
 // ---- For the tests
+
+// Each thread writes a word, and reads that of another one without a barrier.
+extern "C" void race_on_purpose() {
+    u32* words = reinterpret_cast<u32*>(emulation::shared_memory());
+    const u32 thread = emulation::current->thread;
+    words[thread % 16] = thread;
+    static_cast<void>(*static_cast<volatile u32*>(words + (thread + 1) % 16));
+}
 
 extern "C" bool emulation_launch(void (*which)(), u32 grid, u32 threads, u64 shared_bytes) {
     return emulation::launch(which, grid, threads, shared_bytes);
 }
+#endif

@@ -23,7 +23,6 @@ FLAGS = (
     "-g1",
     "-ffp-contract=off",
     "-fPIC",
-    "-shared",
     "-Wall",
     "-Wno-unknown-pragmas",
     "-fno-gnu-unique",
@@ -32,27 +31,30 @@ COMPILER = shutil.which(os.environ.get("CXX", "g++"))
 MEMORY = 4 << 30
 
 
-def compile_kernels(n_classes, flags=FLAGS):
-    """Compile the kernels of a kind of model, unless they are there."""
-    source, emulation = read_source(), (HERE / "emulation.h").read_text()
-    key = hashlib.sha256(f"{source}{emulation}{n_classes}{flags}".encode()).hexdigest()[:16]
+def compile_kernels(n_classes, flags=FLAGS, races=False):
+    """Compile the kernels of a kind of model, unless they are there. `races`: every access is checked (races.cpp)."""
+    files = [read_source(), *((HERE / name).read_text() for name in ("emulation.h", "races.cpp"))]
+    if races:
+        flags = (*flags, "-fsanitize=thread", "-DEMULATION_RACES", "-fno-threadsafe-statics")
+    key = hashlib.sha256(f"{files}{n_classes}{flags}".encode()).hexdigest()[:16]
     folder = Path(tempfile.gettempdir()) / f"weald-emulation-{os.getuid()}"
     folder.mkdir(exist_ok=True)
     built = folder / f"{key}.so"
     if not built.exists():
         new = folder / f"{key}.{os.getpid()}"
-        subprocess.run(
-            [COMPILER, *flags, f"-DCLASSES={n_classes}", f"-I{HERE}", "-x", "c++", "-", "-o", new],
-            input=source.encode(),
-            check=True,
-        )
+        what = (f"-DCLASSES={n_classes}", f"-I{HERE}", "-x", "c++", "-", "-c", "-o", f"{new}.o")
+        subprocess.run([COMPILER, *flags, *what], input=files[0].encode(), check=True)
+        # No sanitizer is linked: its functions are in races.cpp
+        hooks = [*FLAGS, HERE / "races.cpp"] if races else []
+        subprocess.run([COMPILER, "-shared", f"{new}.o", *hooks, "-o", new], check=True)
+        Path(f"{new}.o").unlink()
         new.rename(built)
     return ctypes.CDLL(str(built))
 
 
 class EmulatedKernels:
-    def __init__(self, n_classes):
-        self.library = compile_kernels(n_classes)
+    def __init__(self, n_classes, races):
+        self.library = compile_kernels(n_classes, races=races)
         self.library.emulation_launch.restype = ctypes.c_bool
         self.library.emulation_launch.argtypes = (ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64)
 
@@ -70,8 +72,9 @@ class Emulator:
     n_multiprocessors = 1
     shared_bytes = 232_448
 
-    def __init__(self):
+    def __init__(self, *, races=False):
         self.lock = Lock()
+        self.races = races
         self.found = {}
 
     def empty(self, n, dtype):
@@ -85,8 +88,8 @@ class Emulator:
     def upload(self, array):
         return np.ascontiguousarray(array)
 
-    def download(self, array):
-        return array.copy()
+    def download(self, array, n=None):
+        return array[:n].copy()
 
     def address(self, array):
         return array.ctypes.data
@@ -96,5 +99,9 @@ class Emulator:
 
     def kernels(self, n_classes):
         if n_classes not in self.found:
-            self.found[n_classes] = EmulatedKernels(n_classes)
+            self.found[n_classes] = EmulatedKernels(n_classes, self.races)
         return self.found[n_classes]
+
+    def count_races(self):
+        """Races found so far; the first ones are on stderr."""
+        return sum(kernels.library.emulation_races() for kernels in self.found.values())

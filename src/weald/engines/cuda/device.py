@@ -18,6 +18,7 @@ from weald.errors import ParameterError
 
 GpuArray = Any  # CuPy has no types of its own
 GpuFunction = Any
+LEAST_CAPABILITY = 8  # sums over a warp in one instruction
 PLAIN_SHARED_BYTES = 48 << 10  # of a block
 INSTALL = "Install CuPy for your version of CUDA, for example with pip install cupy-cuda13x"
 
@@ -48,8 +49,8 @@ class Device(Protocol):
     def upload(self, array: Array) -> object:
         """Copy an array to the device."""
 
-    def download(self, array: object) -> Array:
-        """Copy an array from the device, when the kernels that write it are done."""
+    def download(self, array: object, n: int | None = None) -> Array:
+        """Copy an array, or its first n items, from the device, when the kernels that write it are done."""
 
     def address(self, array: object) -> int:
         """Return where an array is."""
@@ -103,6 +104,11 @@ class CupyDevice:
             raise ParameterError("engine='cuda' needs an NVIDIA GPU. Set engine='native'; the forest is the same.")
         self._cupy = cupy
         facts = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.runtime.getDevice())
+        if facts["major"] < LEAST_CAPABILITY:
+            raise ParameterError(
+                f"engine='cuda' needs a GPU of compute capability {LEAST_CAPABILITY}.0 or more, but this one has "
+                f"{facts['major']}.{facts['minor']}. Set engine='native'; the forest is the same."
+            )
         self.n_multiprocessors = int(facts["multiProcessorCount"])
         self.shared_bytes = int(facts["sharedMemPerBlockOptin"])
         self.lock = Lock()
@@ -120,9 +126,9 @@ class CupyDevice:
         """Copy an array to the GPU."""
         return self._cupy.asarray(array)
 
-    def download(self, array: GpuArray) -> Array:
-        """Copy an array from the GPU."""
-        found: Array = self._cupy.asnumpy(array)
+    def download(self, array: GpuArray, n: int | None = None) -> Array:
+        """Copy an array, or its first n items, from the GPU."""
+        found: Array = self._cupy.asnumpy(array[:n])
         return found
 
     def address(self, array: GpuArray) -> int:

@@ -156,7 +156,7 @@ class TreeGrower:
             self._start("write_nodes", 8 * device.n_multiprocessors, ORDER_THREADS)
             found = {name: device.download(array) for name, array in results.items()}
         n_entries = int(counters[COUNTERS.index("pool_tail")])
-        pool = device.download(arrays["pool"])[: 8 * n_entries].view(np.uint32).reshape(-1, 2)
+        pool = device.download(arrays["pool"], 8 * n_entries).view(np.uint32).reshape(-1, 2)
         return finish_arrays(found, tree_start, pool)
 
     def _set_plan(self, batch: Batch, rooms: plans.Rooms, arrays: dict[str, object]) -> None:

@@ -76,6 +76,7 @@ DEVICE void begin_round(BlockState& s, FeatureDraw& draw, u32 lane) {
             s.refined[j] = 0;
         }
     }
+    __syncwarp();  // all have read the state of the round before
     if (lane == 0) {
         s.next_step = draw.step;
         s.n_features = n;
@@ -322,6 +323,7 @@ DEVICE void join_slots(BlockState& s, u32 j, u32 n_slots, u32 lane) {
     }
     best = best_of_warp(best);
     admissible = any(admissible);
+    __syncwarp();  // all have read what is replaced
     if (lane == 0) {
         s.of_feature[j] = best;
         s.admissible[j] |= admissible;
@@ -368,7 +370,7 @@ DEVICE Refinement choose_bins(BlockState& s, const BinMemory& m, u32 shift, u32 
                 slot = static_cast<u16>(place);
                 m.bound[i] = 0;
                 s.bin_of_slot[place] = i;
-                s.refined[j] = 1;
+                atomicOr(&s.refined[j], 1u);
             }
         }
         m.slot[i] = slot;

@@ -164,7 +164,8 @@ DEVICE Divided divide_twig_node(const Twig& twig, const TwigNode& at, const Fiel
         const u32 row = is_row ? index[first + lane] : 0, label = twig.labels[row];
         const u32 code = code_in_twig(twig, field, row);
         const bool is_left = is_row && code <= cut, is_right = is_row && !is_left;
-        const u32 lefts = ballot(is_left), rights = ballot(is_right);  // all have read their row
+        __syncwarp();  // all have read their row
+        const u32 lefts = ballot(is_left), rights = ballot(is_right);
         if (is_left) {
             index[n_left + __popc(lefts & lanes_below(lane))] = static_cast<u8>(row);
             below = code > below ? code : below;
