@@ -190,13 +190,13 @@ nb::tuple bind_grow_piece(const Codes& codes, const Growth& growth, std::uint64_
     return nb::make_tuple(arrays_of(std::move(grown)), *piece.begin, *piece.end);
 }
 
-// `said` has the value of each target for each joint target (joint targets x targets). Returns the arrays, and the
-// center of each target.
-nb::tuple bind_grow_targets(const Codes& codes, const Vector<double>& said, std::uint32_t n_targets,
+// `target_values` has the value of each target for each joint target (joint targets x targets). Returns the arrays, and
+// the center of each target.
+nb::tuple bind_grow_targets(const Codes& codes, const Vector<double>& target_values, std::uint32_t n_targets,
                             std::vector<std::uint32_t> n_classes, const Growth& growth, std::uint64_t seed,
                             std::uint32_t first_tree, std::uint32_t n_trees, std::size_t n_threads,
                             const nb::object& watch) {
-    const auto values = span_of(said);
+    const auto values = span_of(target_values);
     const bool are_classes = !n_classes.empty();
     if (n_targets == 0 || values.size() != std::size_t{codes.n_classes} * n_targets ||
         (are_classes && n_classes.size() != n_targets)) {
@@ -293,6 +293,25 @@ NumpyMatrix<std::int32_t> bind_leaves(const Predictor& predictor, const AnyTable
     return to_numpy(std::move(leaves), matrix.n_rows, predictor.n_trees());
 }
 
+// Trees x rows, as bytes.
+using Mask = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+NumpyMatrix<std::int32_t> bind_leaves_outside(const Predictor& predictor, const AnyTable& x, const Mask& outside,
+                                              std::size_t n_threads) {
+    const Matrix matrix = matrix_of(x);
+    require_same_width(predictor, matrix);
+    if (outside.shape(0) != predictor.n_trees() || outside.shape(1) != matrix.n_rows) {
+        throw std::invalid_argument("the marks are not trees x rows");
+    }
+    std::vector<std::int32_t> leaves(matrix.n_rows * predictor.n_trees());
+    Work work = make_work(n_threads, nb::none());
+    {
+        const nb::gil_scoped_release release;
+        predictor.find_leaves(matrix, {outside.data(), outside.size()}, leaves, work);
+    }
+    return to_numpy(std::move(leaves), predictor.n_trees(), matrix.n_rows);
+}
+
 }  // namespace
 
 void bind_forest(nb::module_& module) {
@@ -363,8 +382,8 @@ void bind_forest(nb::module_& module) {
         "grow_piece", &bind_grow_piece, "codes"_a, "growth"_a, "seed"_a, "tree"_a, "number"_a, "n_pieces"_a,
         "Grow one piece of a tree; returns the arrays of the tree, in which a leaf replaces each other piece, and "
         "the range of the piece's own nodes.");
-    module.def("grow_targets", &bind_grow_targets, "codes"_a, "said"_a, "n_targets"_a, "n_classes"_a, "growth"_a,
-               "seed"_a, "first_tree"_a, "n_trees"_a, "n_threads"_a, "watch"_a.none(),
+    module.def("grow_targets", &bind_grow_targets, "codes"_a, "target_values"_a, "n_targets"_a, "n_classes"_a,
+               "growth"_a, "seed"_a, "first_tree"_a, "n_trees"_a, "n_threads"_a, "watch"_a.none(),
                "Grow multi-output trees; returns their arrays by name, and the center of each target.");
     module.def("bag", &bind_bag, "codes"_a, "growth"_a, "seed"_a, "tree"_a,
                "How often each row of the table is in the bag of a tree.");
@@ -377,7 +396,9 @@ void bind_forest(nb::module_& module) {
             },
             "n_features"_a, "n_classes"_a, "arrays"_a)
         .def("leaves", &bind_leaves, "x"_a, "n_threads"_a, "watch"_a.none(),
-             "Node number of each row's leaf inside each tree.");
+             "Node number of each row's leaf inside each tree.")
+        .def("leaves_outside", &bind_leaves_outside, "x"_a, "outside"_a, "n_threads"_a,
+             "The same for rows that are new to a tree, -1 for others (trees x rows).");
 }
 
 }  // namespace weald

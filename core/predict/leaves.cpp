@@ -14,7 +14,7 @@ namespace weald {
 namespace {
 
 constexpr std::size_t kMostRows = 2048;  // rows of a task: enough to make up for loading a tree into the cache
-constexpr std::size_t kMostValues = std::size_t{1} << 21;  // of a task's rows that are converted to dense form
+constexpr std::size_t kMostValues = std::size_t{1} << 21;  // values of a task's rows that are converted to dense form
 
 // The rows of a task as pointers to contiguous values; they are copied only if the table's strides require it.
 template <class Float>
@@ -70,7 +70,7 @@ struct Blocks {
 
     Blocks(const Matrix& x, std::size_t n_threads)
         : n_rows(x.n_rows), rows_per_block(std::clamp<std::size_t>(x.n_rows / (4 * n_threads), 64, kMostRows)) {
-        if (!x.by_row.is_empty()) {  // which are converted to dense form
+        if (!x.by_row.is_empty()) {  // sparse rows are converted to dense form
             rows_per_block = std::min(rows_per_block, kMostValues / x.n_columns + 1);
         }
     }
@@ -96,7 +96,7 @@ std::uint32_t most_common_class(const ForestView& forest, std::size_t leaf) {
     const auto begin = forest.leaf_weight.begin() + forest.leaf_start[leaf];
     const auto end = forest.leaf_weight.begin() + forest.leaf_start[leaf + 1];
     if (begin == end) {
-        return 0;  // of an empty bag: any value, the same before and after permuting
+        return 0;  // an empty bag: any value, the same before and after permuting
     }
     const auto most = std::max_element(begin, end);  // ties: the first class
     return static_cast<std::uint32_t>(forest.leaf_class[static_cast<std::size_t>(most - forest.leaf_weight.begin())]);
@@ -184,6 +184,36 @@ void Predictor::find_leaves(const Matrix& x, std::span<std::int32_t> leaves, Wor
                 for (std::size_t i = 0; i < found.size(); ++i) {
                     leaves[(begin + i) * n_trees() + t] = static_cast<std::int32_t>(found[i]);
                 }
+            }
+        });
+    });
+}
+
+void Predictor::find_leaves(const Matrix& x, std::span<const std::uint8_t> outside, std::span<std::int32_t> leaves,
+                            Work& work) const {
+    x.dispatch([&]<class Float>() {
+        for_blocks(x, n_trees(), work, [&](std::size_t begin, std::size_t end) {
+            const RowBlock<Float> block(x, begin, end);
+            std::vector<std::uint32_t> chosen;
+            for (std::size_t t = 0; t < n_trees(); ++t) {
+                work.check();
+                chosen.clear();
+                for (std::size_t i = 0; i < block.size(); ++i) {
+                    if (outside[t * x.n_rows + begin + i] != 0) {
+                        chosen.push_back(static_cast<std::uint32_t>(i));
+                    }
+                }
+                std::int32_t* found = leaves.data() + t * x.n_rows + begin;
+                std::fill_n(found, block.size(), -1);
+                const auto walk_with = [&]<bool HasCategories>() {
+                    walk<HasCategories>(
+                        nodes(t), chosen.size(), [](std::size_t) { return 0u; },
+                        [&, rows = block.rows()](std::size_t i, std::uint32_t column) {
+                            return rows[chosen[i]][column];
+                        },
+                        [&](std::size_t i, std::uint32_t leaf) { found[chosen[i]] = static_cast<std::int32_t>(leaf); });
+                };
+                has_categories_ ? walk_with.template operator()<true>() : walk_with.template operator()<false>();
             }
         });
     });

@@ -108,7 +108,7 @@ def grow_piece(codes: Codes, growth: Growth, seed: int, tree: int, number: int, 
     Grow one piece of a tree; returns the arrays of the tree, in which a leaf replaces each other piece, and the range of the piece's own nodes.
     """
 
-def grow_targets(codes: Codes, said: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_targets: int, n_classes: Sequence[int], growth: Growth, seed: int, first_tree: int, n_trees: int, n_threads: int, watch: object | None) -> tuple:
+def grow_targets(codes: Codes, target_values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_targets: int, n_classes: Sequence[int], growth: Growth, seed: int, first_tree: int, n_trees: int, n_threads: int, watch: object | None) -> tuple:
     """
     Grow multi-output trees; returns their arrays by name, and the center of each target.
     """
@@ -123,6 +123,11 @@ class Predictor:
 
     def leaves(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, n_threads: int, watch: object | None) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
         """Node number of each row's leaf inside each tree."""
+
+    def leaves_outside(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, outside: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_threads: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
+        """
+        The same for rows that are new to a tree, -1 for others (trees x rows).
+        """
 
 def rank_table(columns: Sequence[tuple[Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]], Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], bool]], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights_whole: bool, n_threads: int, watch: object | None, strata: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: int | None = None) -> Codes:
     """
@@ -139,6 +144,11 @@ def store_by_column(pieces: Sequence[Annotated[NDArray, dict(shape=(None, None),
 
 def hash_values(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], targets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
     """Hashes of rows by their values and the bits of their targets."""
+
+def row_product(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], more: Annotated[NDArray[numpy.uint64], dict(shape=(None, None), order='C', device='cpu', writable=False)], copies: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, n_threads: int = 1) -> bytes:
+    """
+    The multiset hash of rows: the product of their numbers modulo 2^3072 - 1103717, as 384 bytes, lowest first. `more`: words that are hashed with each row (rows x words); `copies`: how often each counts.
+    """
 
 def weigh_values(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], columns: Sequence[int], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, lengths: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_threads: int = 1) -> list:
     """
@@ -167,7 +177,7 @@ def find_highs(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writ
 
 def sum_dependence(n_features: int, n_classes: int, arrays: dict, predictor: Predictor, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, weight: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_points: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], has_categories: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], place: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], bin_of_row: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, bin_of_step: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_threads: int, watch: object | None) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
     """
-    Contributions of the leaves of a forest to the points of groups of free features: sums by place, sums over own leaves whose path uses a group, and sums over all own leaves.
+    Contributions of the leaves of a forest to the points of groups of features: sums by place, sums over own leaves whose path uses a group, and sums over all own leaves.
     """
 
 def decode(n_features: int, n_classes: int, n_trees: int, n_nodes: int, target_center: float, target_exponent: int, decrease: str, is_bound: bool, most_depth: int, arrays: dict, n_threads: int) -> dict:
@@ -221,12 +231,12 @@ class Packed:
     @property
     def is_large(self) -> bool: ...
 
-class Portions:
+class PackedBatch:
     """A forest packed some trees at a time, for a single pass."""
 
     def __init__(self, n_features: int, n_classes: int, arrays: dict, small_is_exact: bool, n_nodes: int) -> None:
         """
-        Nodes are small if that is possible and exact for the rows to predict. A portion has at most `n_nodes`, or one tree for each thread.
+        Nodes are small if that is possible and exact for the rows to predict. A batch has at most `n_nodes`, or one tree for each thread.
         """
 
 def pack_forest(n_features: int, n_classes: int, arrays: dict, large: bool, total: float, hard: bool, n_threads: int) -> object:
@@ -237,7 +247,7 @@ def pack_forest(n_features: int, n_classes: int, arrays: dict, large: bool, tota
 def fits_float(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable) -> bool:
     """Whether all values of a table can be represented as 32-bit floats."""
 
-def sum_votes_out_of_bag(forest: Packed | Portions, codes: Codes, growths: Sequence[Growth], origins: Sequence[tuple[int, int, int]], x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, hard: bool, sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_trees: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, room: int, n_threads: int, watch: object | None, ranks: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, outside: Sequence[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]] = []) -> tuple:
+def sum_votes_out_of_bag(forest: Packed | PackedBatch, codes: Codes, growths: Sequence[Growth], origins: Sequence[tuple[int, int, int]], x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, hard: bool, sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_trees: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, room: int, n_threads: int, watch: object | None, ranks: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, outside: Sequence[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]] = []) -> tuple:
     """
     Sums of the out-of-bag predictions in tree order; the number of trees that predicted each row; and after each tree the error and the fraction of rows that have a prediction. Origins are (index of the growth, seed, tree). Also the terms of the last two: sums of errors in halves, sums of weights, and the shift of errors. With `ranks`, x has only these rows. `outside` has the bits of draw_out_of_bag for these rows if they are known.
     """
@@ -268,6 +278,9 @@ def draw_features(seed: int, id: int, tree: int, n_features: int, weights: Seque
     """
     All features of positive weight in the order in which a node draws them, or in which they win ties.
     """
+
+def multiply_rows(a: bytes, b: bytes) -> bytes:
+    """The product of two numbers of a data hash."""
 
 def log2(x: float) -> float:
     """Base-2 logarithm of a number that is at least 1."""
@@ -332,6 +345,16 @@ def map_table(columns: Sequence[tuple[Annotated[NDArray, dict(shape=(None,), ord
     Make Codes of ranked columns without copies; target and weights are by row. The list of columns must not change.
     """
 
+def link_strengths(arrays: dict, n_threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """
+    The alpha at which each split is pruned, in units of decreases; -infinity in leaves.
+    """
+
+def add_to_surface(arrays: dict, size: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], exponent: int, vote_weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], votes: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], leaves: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], rules: dict, classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], judged: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], sum_of_weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], n_leaves: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], n_threads: int) -> tuple:
+    """
+    Add the votes of trees under some settings to `sums` (rows x width x settings); returns, after each judged tree, sums of losses and of their squared distances from the mean (judged x settings), sums of weights and of their squares, numbers of rows, and numbers of leaves (judged x settings).
+    """
+
 SETS: tuple[str, ...]
 
 def built() -> tuple[str, ...]:
@@ -340,7 +363,7 @@ def built() -> tuple[str, ...]:
 def supported() -> tuple[str, ...]:
     """Return the instruction sets that are built and that this processor can run, fastest first.
 
-    A build for one machine has a single module, which need not be the baseline; every module can tell.
+    A build for one machine has a single module, which need not be the baseline; any module can test the processor.
     """
 
 def load(name: str) -> ModuleType:

@@ -69,8 +69,8 @@ def test_predictions_of_a_file_are_those_of_the_model(place, tmp_path, capsys, n
 def test_predictions_go_to_a_pipe_as_csv(place, capfdbinary):
     folder, _, features, *_ = place
     assert run(["predict", str(folder / "r.weald"), str(folder / "t.csv")]) == 0
-    said = csv.read_csv(pa.BufferReader(capfdbinary.readouterr().out)).column("prediction").to_numpy()
-    np.testing.assert_array_equal(said, place[4].predict(features))
+    output = csv.read_csv(pa.BufferReader(capfdbinary.readouterr().out)).column("prediction").to_numpy()
+    np.testing.assert_array_equal(output, place[4].predict(features))
 
 
 def test_a_file_is_predicted_piece_by_piece(place, tmp_path, capsys):
@@ -81,8 +81,8 @@ def test_a_file_is_predicted_piece_by_piece(place, tmp_path, capsys):
     out = tmp_path / "p.parquet"
     assert ask(capsys, "predict", folder / "m.weald", large, "-o", out)["rows"] == 150_000
     assert parquet.ParquetFile(out).num_row_groups > 1
-    said = parquet.read_table(out).column("prediction").to_pylist()
-    assert said[:150] == said[-150:]
+    output = parquet.read_table(out).column("prediction").to_pylist()
+    assert output[:150] == output[-150:]
 
 
 def test_columns_are_found_by_name_in_any_order_and_a_lack_is_named(place, tmp_path, capsys):
@@ -94,9 +94,9 @@ def test_columns_are_found_by_name_in_any_order_and_a_lack_is_named(place, tmp_p
     assert pd.read_csv(out)["prediction"].tolist() == forest.predict(features).tolist()
     frame.rename(columns={"color": "colour"}).to_csv(turned, index=False)
     assert run(["predict", str(folder / "m.weald"), str(turned), "-o", str(tmp_path / "q.csv")]) == 2
-    said = capsys.readouterr().err
-    assert "lacks 1 of the 5 columns" in said
-    assert "Did you mean 'colour'?" in said
+    output = capsys.readouterr().err
+    assert "lacks 1 of the 5 columns" in output
+    assert "Did you mean 'colour'?" in output
     assert not list(tmp_path.glob("*q.csv*"))
     lines = tmp_path / "turned.jsonl"
     frame.rename(columns={"color": "colour"}).to_json(lines, orient="records", lines=True)
@@ -161,7 +161,7 @@ def test_a_model_knows_its_target(place, tmp_path, capsys):
     ask(capsys, "train", table, "-t", "y", "-n", 3, "--id", "name", "-o", model)
     facts = ask(capsys, "evaluate", model, table)
     assert (facts["target"], facts["training_rows"]) == ("y", True)
-    assert ask(capsys, "verify", model, "--data", table)["grown_again"]
+    assert ask(capsys, "audit", model, table)["passed"]
     ask(capsys, "report", model, table, "-o", tmp_path / "page.html")
     ask(capsys, "tune", table, "-t", "y", "-n", 3, "--budget", 1, "--id", "name", "-o", model)
     assert ask(capsys, "inspect", model)["target"] == "y"
@@ -244,9 +244,9 @@ def test_a_row_is_explained_in_words_and_as_json(place, capsys):
     assert facts["changes"] == found.to_dict()["changes"]
     assert [n["row"] for n in facts["neighbors"]] == [n.row for n in found.neighbors]
     assert run(["explain", str(folder / "m.weald"), str(folder / "t.csv"), "--row", "70"]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith("row 70: predicted ")
-    assert "Training rows that determine the prediction:" in said
+    output = capsys.readouterr().out
+    assert output.startswith("row 70: predicted ")
+    assert "Training rows that determine the prediction:" in output
 
 
 def test_a_report_on_a_model_file(place, tmp_path, capsys):
@@ -292,8 +292,8 @@ def test_multi_output_models_are_looked_into_and_not_reported(tmp_path, capsys, 
     assert score.format(model.oob_score_) in shown
     assert all(forest.fingerprint() in shown for forest in model.forests_)
     assert run(["report", str(file), "-o", str(tmp_path / "page.html")]) == 1
-    said = capsys.readouterr().err
-    assert "A report covers one target, and this model has 2. Train a model for each target." in said
+    output = capsys.readouterr().err
+    assert "A report covers one target, and this model has 2. Train a model for each target." in output
     assert not (tmp_path / "page.html").exists()
 
 
@@ -305,17 +305,16 @@ def test_a_trained_model_shows_its_out_of_bag_score(place, tmp_path, capsys):
         found = {m["metric"]: m["value"] for m in facts["metrics"]}[score]
         assert ask(capsys, "inspect", model)["oob_score"] == pytest.approx(found)
         assert run(["inspect", str(model)]) == 0
-        said = capsys.readouterr().out
-        assert f"out-of-bag   {score} {found:.4g}" in said
-        assert f"target       {target}\n" in said
-        assert "rows         150\n" in said
+        output = capsys.readouterr().out
+        assert f"out-of-bag   {score} {found:.4g}" in output
+        assert f"target       {target}\n" in output
+        assert "rows         150\n" in output
 
 
 def test_a_model_file_is_verified(place, tmp_path, capsys):
     folder, forest, *_ = place
     model = folder / "m.weald"
-    facts = ask(capsys, "verify", model, "--data", folder / "t.csv", "-t", "y")
-    assert facts["grown_again"] == facts["fingerprint"] == forest.forest_.fingerprint()
+    assert ask(capsys, "verify", model)["fingerprint"] == forest.forest_.fingerprint()
     assert run(["verify", str(model), "--fingerprint", "00ff"]) == 2
     broken = tmp_path / "broken.weald"
     content = bytearray(model.read_bytes())
@@ -325,10 +324,49 @@ def test_a_model_file_is_verified(place, tmp_path, capsys):
     assert run(["verify", str(folder / "t.csv")]) == 2
     assert run(["verify", str(folder / "gone.weald")]) == 2
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_model_is_audited(place, tmp_path, capsys):
+    folder, forest, *_ = place
+    model, table = folder / "m.weald", folder / "t.csv"
+    facts = ask(capsys, "audit", model, table, "-t", "y", "--all")
+    assert facts["passed"]
+    assert facts["trees"] == list(range(forest.forest_.n_trees))
+    assert facts["chance_unnoticed"]["0.1"] == 0
+    facts = ask(capsys, "audit", model, table, "-t", "y", "-n", 2, "--seed", 1)
+    assert facts["chance_unnoticed"]["0.1"] == pytest.approx(0.81)
+    assert facts["trees"] == ask(capsys, "audit", model, table, "-t", "y", "-n", 2, "--seed", 1)["trees"]
     shorter = tmp_path / "short.csv"
-    shorter.write_text("\n".join((folder / "t.csv").read_text().splitlines()[:-1]))
-    assert run(["verify", str(model), "--data", str(shorter), "-t", "y"]) == 2
-    assert "short.csv gives a different forest than m.weald" in capsys.readouterr().err
+    shorter.write_text("\n".join(table.read_text().splitlines()[:-1]))
+    assert run(["audit", str(model), str(shorter), "-t", "y"]) == 2
+    said = capsys.readouterr().out
+    assert "data: not that of the fit" in said
+    assert "FAILED:" in said
+    assert run(["audit", str(model), str(table), "-t", "y", "-n", "0"]) == 1
+    assert run(["audit", str(model), str(folder / "gone.csv"), "-t", "y"]) == 2
+
+
+def test_an_audit_compares_the_hash_that_training_kept(tmp_path, capsys):
+    table, model = tmp_path / "t.csv", tmp_path / "m.weald"
+    table.write_text("a,b,w,y\n" + "".join(f"{i % 7},{i % 3},{1 + i % 2},{'xy'[i % 7 > 3]}\n" for i in range(60)))
+    ask(capsys, "train", table, "-t", "y", "-n", 4, "--weight", "w", "--data-hash", "-o", model)
+    assert run(["audit", str(model), str(table), "--weight", "w"]) == 0
+    assert "data: the cryptographic hash agrees" in capsys.readouterr().out
+    assert run(["audit", str(model), str(table)]) == 2  # without the weights it is another table
+
+
+def test_two_models_are_compared(place, tmp_path, capsys):
+    folder, *_ = place
+    table, model, other = folder / "t.csv", tmp_path / "a.weald", tmp_path / "b.weald"
+    for file, depth in ((model, 3), (other, 2)):
+        ask(capsys, "train", table, "-t", "y", "-n", 3, "--id", "name", "--max-depth", depth, "-o", file)
+    assert ask(capsys, "diff", model, model)["same"]
+    assert run(["diff", str(model), str(other)]) == 1
+    assert "differs: max_depth=3, not 2" in capsys.readouterr().out
+    assert run(["diff", str(model), str(other), "--data", str(table), "--json"]) == 1
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["facts"] == ["max_depth=3, not 2"]
+    assert "best splits" in facts["trees"][0]["why"][0]
 
 
 def test_a_model_is_converted(place, tmp_path, capsys):
@@ -374,7 +412,7 @@ def test_commands_take_models_of_every_kind(place, tmp_path, capsys, kind):
     model.save(file)
     grown = model.forest_.fingerprint()
     assert ask(capsys, "inspect", file)["fingerprint"] == grown
-    assert ask(capsys, "verify", file, "--data", table, "-t", "y")["grown_again"] == grown
+    assert ask(capsys, "audit", file, table, "-t", "y", "--all")["passed"]
     facts = ask(capsys, "explain", file, table, "--row", 60)
     assert facts["prediction"] == model.predict(features[60:61])[0]
     assert facts["probability"] == pytest.approx(model.predict_proba(features[60:61]).max())
@@ -406,8 +444,8 @@ def test_the_guide_shows_what_the_demonstration_says(tmp_path, capsys, monkeypat
     guide = (Path(__file__).parents[2] / "docs" / "start" / "command-line.md").read_text()
     monkeypatch.chdir(tmp_path)
     assert run(["demo"]) == 0
-    said = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
-    assert "\n".join(["```text", *said, "```"]) in guide
+    output = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert "\n".join(["```text", *output, "```"]) in guide
 
 
 def test_quantiles_are_columns_of_the_predictions(place, tmp_path, capsys):

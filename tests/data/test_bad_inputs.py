@@ -166,6 +166,7 @@ REFUSED_Y = {
     "small floats and NaN": (np.array([1, np.float32("nan")] * (N // 2), dtype=object), "Row 1 of y is"),
     "masked complex numbers": (np.ma.array(Y * 1j), "y holds complex"),
     "masked records": (np.ma.zeros(N, dtype=[("a", float)]), "y holds"),
+    "series as labels": (pd.Series([0, pd.Series([1.0, 2.0])] * (N // 2)).to_numpy(), "y"),
     "two columns of one name": (pd.DataFrame(np.c_[Y, Y], columns=["a", "a"]), "y has more than one column named 'a'"),
 }
 REFUSED_WEIGHTS = {
@@ -193,6 +194,9 @@ REFUSED_WEIGHTS = {
 }
 REFUSED_PARAMETERS = [
     {"max_features": 0},
+    {"max_features": np.timedelta64(1, "D")},
+    {"max_depth": np.timedelta64(1, "D")},
+    {"n_jobs": np.timedelta64(1, "D")},
     {"max_features": -1},
     {"max_features": 0.0},
     {"max_features": "auto"},
@@ -334,6 +338,7 @@ ACCEPTED_X = {
     "tuples": tuple(map(tuple, X)),
     "objects": X.astype(object),
     "decimals": np.array([[Decimal(str(x)) for x in row] for row in X]),
+    "decimals and a signaling NaN": np.array([[Decimal("1.5")], [Decimal("sNaN")]] * (N // 2)),
     "masked objects": np.ma.array(X.astype(object), mask=X > 1),
     "masked words among numbers": np.ma.array(
         [[1.0, "ab"[i % 2]] for i in range(N)], mask=[[0, 1], [1, 0]] * (N // 2), dtype=object
@@ -434,7 +439,7 @@ def test_heavy_whole_weights_warn_of_large_bags(make):
         model.fit(X, Y, sample_weight=ONES * 2**40)
 
 
-# Tables at the edge: (X, y). What they mean is plain, so they are learned, and both engines learn the same.
+# Unusual but unambiguous tables: (X, y). They are accepted, and both engines grow the same forest.
 EDGES = {
     "one row": (X[:1], Y[:1]),
     "one column of one row": (X[:1, :1], Y[:1]),
@@ -466,9 +471,9 @@ def test_tables_at_the_edge_are_learned_alike(make, name):
     for model in (native, reference):
         model.fit(features, target)
     assert native.forest_.fingerprint() == reference.forest_.fingerprint()
-    said = native.predict(features)
-    assert np.array_equal(said, reference.predict(features))
-    assert np.isfinite(said).all()
+    message = native.predict(features)
+    assert np.array_equal(message, reference.predict(features))
+    assert np.isfinite(message).all()
 
 
 @pytest.mark.parametrize("weight", [1e-300, 1e300, 5e-324])
@@ -508,7 +513,7 @@ def test_a_fit_may_be_asked_for_within_a_fit():
     """The estimator is copied and fitted again by a function that its own fit calls."""
     copies = []
 
-    def judge(truth, said):
+    def judge(truth, message):
         copies.append(copy.deepcopy(model))
         copies.append(pickle.loads(pickle.dumps(clone(model).set_params(oob_score=False))))
         copies.append(clone(model).set_params(oob_score=False).fit(X, Y))
@@ -517,7 +522,7 @@ def test_a_fit_may_be_asked_for_within_a_fit():
     model = weald.RandomForestClassifier(40, oob_score=judge, random_state=0)
     model.fit(X, Y)
     assert model.oob_score_ == 1.0
-    assert not any(hasattr(twin, "forest_") for twin in copies[:2])  # nothing is learned until all has gone well
+    assert not any(hasattr(twin, "forest_") for twin in copies[:2])  # attributes are set only after success
     assert model.forest_.fingerprint() == copies[2].forest_.fingerprint()
 
 
@@ -525,7 +530,7 @@ def test_a_fit_may_be_asked_for_within_a_fit():
 
 
 class Stream:
-    """An object that only speaks Arrow, as queries of DuckDB do."""
+    """An object with only an Arrow interface, like queries of DuckDB."""
 
     def __init__(self, table):
         self.table = table
@@ -575,7 +580,7 @@ LAZY = {
 
 @pytest.mark.parametrize("name", LAZY)
 def test_what_has_no_values_yet_is_refused_with_what_to_do(name):
-    """Forests take Dask's frames to a cluster; a tree needs the values."""
+    """Forests send Dask frames to a cluster; a tree needs the values."""
     model = weald.DecisionTreeClassifier()
     with pytest.raises(WealdError, match=r"X\.(collect|compute)\(\)"):
         model.fit(LAZY[name](), Y)
@@ -762,7 +767,7 @@ except ImportError as error:
 
 @pytest.mark.skipif(SUBINTERPRETERS is None, reason="this Python has no subinterpreters")
 def test_a_subinterpreter_is_refused_when_weald_is_imported():
-    """There the libraries below would wait forever."""
+    """In a subinterpreter, libraries would wait forever."""
     source = f"""
 import sys, {SUBINTERPRETERS} as interpreters
 new = interpreters.create()

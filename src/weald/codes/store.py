@@ -25,6 +25,7 @@ from weald.data.schema import Categories, Schema, rules_of
 from weald.data.table import Reading, Table, TrainingArguments, measure
 from weald.data.task import Task
 from weald.data.types import Array, FloatArray, IntArray
+from weald.engines import data_hash
 from weald.engines.interface import Codes, Engine, OutOfBagVotes, Watch
 from weald.engines.native import Errors, NativeEngine, curve_of, name_trees, own_codes
 from weald.engines.params import Growth, count_bins
@@ -53,13 +54,13 @@ class About:
     classes: Array | None  # None: regression
     whole: bool  # all weights are whole
     size: int  # the total of whole weights, else the rows
-    fingerprint: int  # of the training data, as codes
+    fingerprint: int  # fingerprint of the training data as codes
     max_bins: int  # 0: every value is a code
     missing: str
     categorical_features: object
     source: object  # where the rows came from, if known
-    prints: list[list[int]]  # of each chunk: rows and a checksum
-    keep_values: bool = False  # keep values beside codes that cover several
+    prints: list[list[int]]  # for each chunk: rows and a checksum
+    keep_values: bool = False  # whether values of codes that cover several are stored
     values: int | None = None  # fingerprint of the values; None: unknown, as in stores of earlier versions
 
 
@@ -142,6 +143,11 @@ class CodeStore(TableSource):
         """Fingerprint of the training data, as stored in trees."""
         return self._about.fingerprint
 
+    @property
+    def has_values(self) -> bool:
+        """Whether the values of all cells are known: each has a code of its own, or was kept."""
+        return all(f in self.values or np.array_equal(c[1], c[2]) for f, c in enumerate(self.columns))
+
     # ------------------------------------------------------------------------------------------------------- fit
 
     def open_engine(self, name: str) -> Engine:
@@ -160,7 +166,7 @@ class CodeStore(TableSource):
             model.feature_names_in_ = np.array(about.schema.names, dtype=object)
         n_classes = 0 if about.classes is None else len(about.classes)
         target = self.target if about.classes is None else self.target.astype(np.int32)
-        values: Any = Values(self)  # used in place of an array; never passed to the core
+        values: Any = Values(self)  # used instead of an array, but never passed to the core
         table = StoredTable(
             *(values, target, n_classes, self.weight, about.whole, about.size),
             categorical=about.schema.categorical,
@@ -340,6 +346,20 @@ class StoredEngine(NativeEngine):
     ) -> Codes:
         """Return the codes of the store."""
         return self._store.map_codes(self.core, table, n_threads)
+
+    def row_product(self, table: Table, n_threads: int = 1) -> int:
+        """Compute the multiset hash of the rows, some rows at a time."""
+        if not self._store.has_values:
+            raise DataError(
+                "The codes of this store cover several values, which it has not kept, so its values cannot be hashed. "
+                "Make the store with keep_values=True, or with max_bins=None."
+            )
+        words, copies = data_hash.row_words(table)
+        found = (
+            self.core.row_product(X, words[rows], None if copies is None else copies[rows], n_threads)
+            for rows, _, X in Values(self._store).blocks()
+        )
+        return data_hash.join(int.from_bytes(product, "little") for product in found)
 
     def grow(
         self,

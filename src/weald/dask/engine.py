@@ -106,7 +106,7 @@ class ClusterEngine(NativeEngine):
                     self.cluster.release_memory()
                     if not times_left:
                         raise
-            raise AssertionError  # the loop returns or raises
+            raise AssertionError  # unreachable: the loop returns or raises
 
         self._codes = ClusterCodes(send(), self.bag_source_of(codes), send)
         return self._codes
@@ -115,6 +115,12 @@ class ClusterEngine(NativeEngine):
         """Reduce a coded table to the data from which bags are drawn."""
         source: Codes = super().bag_source(codes)
         return source
+
+    def row_product(self, table: Table, n_threads: int = 1) -> int:
+        """Compute the multiset hash of the rows: partitions on their workers, a local table locally."""
+        if isinstance(table, ClusterTable):
+            return table.coding.row_product()
+        return super().row_product(table, n_threads)
 
     # ------------------------------------------------------------------------------------------------------- grow
 
@@ -193,7 +199,7 @@ class ClusterEngine(NativeEngine):
 
     def release(self) -> None:
         """Release the data of a failed fit on the cluster."""
-        if "cluster" in vars(self):  # else it was never reached
+        if "cluster" in vars(self):  # otherwise nothing was submitted
             self.cluster.release_memory()
 
 

@@ -5,7 +5,7 @@ from typing import Self
 
 
 class Task(StrEnum):
-    """The kind of target. A new kind gets a member here; code tells kinds apart only by this."""
+    """The kind of target. All code that depends on it uses this enum; add new kinds here."""
 
     CLASSIFICATION = "classification"
     REGRESSION = "regression"
@@ -16,6 +16,6 @@ class Task(StrEnum):
         return cls.CLASSIFICATION if n_classes else cls.REGRESSION
 
 
-# Criteria of numbers, by what is special about them.
+# Regression criteria with special properties.
 OF_COUNTS = ("poisson",)  # targets are at least 0; nodes have variances, and decreases are of half the deviance
 OF_MEDIANS = ("absolute_error",)  # nodes predict the median; impurities are mean absolute deviations from it

@@ -1,9 +1,9 @@
-"""Growing the trees of a fit: a given number, until the error has converged, or those still missing.
+"""Growing the trees of a fit: a fixed number, until convergence, or the trees that a warm start adds.
 
 Grower          grows trees with one engine from one coded table, and sums their out-of-bag votes
-Plan            how many trees, and how to grow them
+Plan            the number of trees, and how to grow them
 grow            a plan -> a forest, and its votes if they were summed during growth
-grow_targets    the same for multi-output
+grow_targets    a plan for multi-output -> one forest per target
 """
 
 from dataclasses import dataclass
@@ -34,10 +34,10 @@ class Grower:
     voting: str
     n_threads: int
     verbose: int
-    shrinkage: float = 0.0  # of all trees
+    shrinkage: float = 0.0  # lambda of all trees
 
     def grow(self, first: int, n_trees: int) -> Forest:
-        """Grow trees `first`, `first + 1` ..., and show progress if the user wants it."""
+        """Grow trees `first`, `first + 1` ..., and show progress if requested."""
         with progress.watch_fit(self.verbose, n_trees) as watch:
             return self.grow_quietly(first, n_trees, watch)
 
@@ -45,6 +45,16 @@ class Grower:
         """Grow trees without showing progress, from other codes if given."""
         what = (self.codes if codes is None else codes, self.growth, self.seed, first, n_trees, self.n_threads)
         return self.engine.grow(*what, watch, self.ccp_alpha).with_shrinkage(self.shrinkage)
+
+    def grow_targets(self, first: int, n_trees: int, watch: Watch | None = None) -> tuple[Forest, ...]:
+        """Grow trees of several targets without showing progress."""
+        targets = self.reading.table.targets
+        assert targets is not None  # noqa: S101  (for the type checker: the caller has asked)
+        what = (self.codes, targets, self.growth, self.seed, first, n_trees, self.n_threads)
+        grown = self.engine.grow_targets(*what, watch)
+        if self.ccp_alpha > 0:  # the forests differ only in their leaf values, so the same splits are removed
+            grown = tuple(prune_forest(forest, self.ccp_alpha) for forest in grown)
+        return tuple(forest.with_shrinkage(self.shrinkage) for forest in grown)
 
     def grow_and_vote(self, n_trees: int, *, wants_votes: bool) -> tuple[Forest, OutOfBagVotes | None]:
         """Grow the first trees; also sum their out-of-bag votes if the engine can do so during growth."""
@@ -70,7 +80,7 @@ class Grower:
 
 @dataclass(frozen=True)
 class Plan:
-    """How many trees, and how to grow them."""
+    """The number of trees, and how to grow them."""
 
     n_trees: int = 1
     until_converged: bool = False  # then `n_trees` is the maximum
@@ -90,7 +100,7 @@ class Plan:
 
 
 def grow(grower: Grower, plan: Plan, old: Forest | None) -> tuple[Forest, OutOfBagVotes | None]:
-    """Grow the trees, or those still missing. The votes are None if they were not summed during growth."""
+    """Grow all trees, or the missing ones. The votes are None if they were not summed during growth."""
     if old is not None:
         refuse_other_contract(old)
         refuse_other_values(old, grower.codes.fingerprint, values_of(grower.codes, grower.reading))
@@ -111,7 +121,7 @@ def grow(grower: Grower, plan: Plan, old: Forest | None) -> tuple[Forest, OutOfB
 
 
 def grow_targets(grower: Grower, plan: Plan, old: tuple[Forest, ...]) -> tuple[Forest, ...]:
-    """Grow trees of several targets, or those still missing: one forest per target."""
+    """Grow all or the missing trees of a multi-output model: one forest per target."""
     if plan.checkpoint is not None:
         raise DataError(
             "checkpoint supports one target, but y has several. Fit a forest for each target, or leave checkpoint out."
@@ -122,19 +132,13 @@ def grow_targets(grower: Grower, plan: Plan, old: tuple[Forest, ...]) -> tuple[F
         if not _needs_more_trees(plan, old[0]):
             return old
     first, n_trees = (old[0].next_tree(grower.seed), plan.n_trees - old[0].n_trees) if old else (0, plan.n_trees)
-    targets = grower.reading.table.targets
-    assert targets is not None  # noqa: S101  (for the type checker: the caller has asked)
-    what = (grower.codes, targets, grower.growth, grower.seed, first, n_trees, grower.n_threads)
     with progress.watch_fit(grower.verbose, n_trees) as watch:
-        grown = grower.engine.grow_targets(*what, watch)
-    if grower.ccp_alpha > 0:  # the forests differ only in their leaf values, so the same splits are removed
-        grown = tuple(prune_forest(forest, grower.ccp_alpha) for forest in grown)
-    grown = tuple(forest.with_shrinkage(grower.shrinkage) for forest in grown)
+        grown = grower.grow_targets(first, n_trees, watch)
     return tuple(map(Forest.join, old, grown)) if old else grown
 
 
 def require_votes(forest: Forest) -> None:
-    """Refuse a forest whose bags are all empty: rows of classes of weight 0 leave the bag after the draw."""
+    """Raise an error if all bags are empty: rows of classes with weight 0 leave the bag after the draw."""
     if not forest.has_vote().any():
         raise DataError(
             "Every bag is empty: only rows of classes whose class_weight is 0 were drawn. Give more trees or draws "
@@ -161,7 +165,7 @@ def _grow_until_converged(grower: Grower, plan: Plan, old: Forest | None) -> tup
 
 
 def _resample(grower: Grower, plan: Plan, old: Forest | None) -> Forest:
-    """Grow trees one after the other, each from a bag that depends on the mistakes of earlier ones."""
+    """Grow trees one after the other; each bag depends on the errors of earlier trees."""
     table, way = grower.reading.table, plan.resampling
     if table.groups is not None:
         raise ParameterError(
