@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-# Connecting, sending, and asking for the address of a name are errors. Packages make sockets when they are imported, and
+# Connecting, sending, and asking for the address of a name are errors. When they are imported, packages make sockets and
 # bind them to this machine, to see what the system has; that reaches nobody.
 REFUSE = """
 import sys
