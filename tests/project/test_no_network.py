@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-# Connecting, sending, and asking for the address of a name are errors. When they are imported, packages make sockets and
-# bind them to this machine, to see what the system has; that reaches nobody.
+# Connecting, sending, and asking for the address of a name are errors. Packages may make sockets and bind them to this
+# machine when they are imported, to see what the system has; that reaches nobody.
 REFUSE = """
 import sys
 
