@@ -9,7 +9,7 @@ import numpy
 from numpy.typing import NDArray
 
 
-simd: str = 'avx512'
+simd: str
 
 def cpu_supports(simd: str) -> bool:
     """Whether this processor can run the instruction set of that name."""
@@ -301,7 +301,7 @@ def log2(x: float) -> float:
 def sort_codes(codes: Sequence[int]) -> list[tuple[int, int]]:
     """Codes and their places, sorted by the sorting network."""
 
-most_sorted: int = 256
+most_sorted: int = 32
 
 def code_sparse(x: SparseTable, feature: int) -> tuple[object, object]:
     """
