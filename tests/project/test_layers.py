@@ -85,6 +85,7 @@ CORE_LAYERS = (
 
 # Packages from outside that only the files beside them may import.
 ENTRY_POINTS = {
+    "cupy": {"engines/cuda/device.py"},
     "dask": {"dask/cluster.py"},
     "distributed": {"dask/cluster.py"},
     "matplotlib": {"plot/"},
@@ -249,7 +250,9 @@ def test_core_files_form_no_cycle():
 # Compiled once for all instruction sets, as CMakeLists.txt lists them.
 COMMON_FILES = [
     *(path for folder in ("base", "tree", "files") for path in (CORE / folder).glob("*.cpp")),
+    *(CORE / "coding" / f"{name}.cpp" for name in ("cuts", "data_hash", "design")),
     *(CORE / "inspect" / f"{name}.cpp" for name in ("dependence", "distribution", "proximity")),
+    *(CORE / "predict" / f"{name}.cpp" for name in ("leaves", "packed")),
     *(path for path in (ROOT / "bindings").glob("*.cpp") if path.name not in {"module.cpp", "bind_parts.cpp"}),
 ]
 
@@ -282,7 +285,8 @@ def folders_in(top: Path) -> list[Path]:
 
 def test_tests_mirror_the_packages():
     tests = ROOT / "tests"
-    mirrored = {path.relative_to(PACKAGE) for path in folders_in(PACKAGE)} - {Path("engines/reference")}
+    no_modules = {Path("engines/reference"), Path("engines/cuda/kernels")}
+    mirrored = {path.relative_to(PACKAGE) for path in folders_in(PACKAGE)} - no_modules
     missing = [folder for folder in sorted(mirrored) if not list((tests / folder).glob("test_*.py"))]
     assert not missing
     assert (tests / "laws" / "test_engines_agree.py").is_file()  # which compares all engines with the reference

@@ -127,11 +127,11 @@ class GrowthParams(TypedDict, total=False):
     engine: Annotated[
         str,
         Doc(
-            '{"auto", "native", "reference", "dask"}',
+            '{"auto", "native", "reference", "cuda", "dask"}',
             "auto",
             'What grows the trees: the compiled core ("auto", "native"), the definition in plain Python ("reference", '
-            'slow), or the workers of the Dask client in scope ("dask", forests only). All grow the same trees. Dask '
-            "collections always go to the workers.",
+            'slow), a GPU ("cuda", experimental), or the workers of the Dask client in scope ("dask", forests only). '
+            "All grow the same trees. Dask collections always go to the workers.",
         ),
     ]
     categorical_features: Annotated[
@@ -525,13 +525,19 @@ def parameters(
 
 def set_parameters(model: object, kind: type, **given: object) -> None:
     """Set all parameters of an estimator: those given, and the defaults of the others. `kind` is its class."""
-    signature = inspect.signature(kind.__init__)  # type: ignore[misc]
-    known = list(signature.parameters.values())[1:]
-    unknown = given.keys() - signature.parameters.keys()
+    defaults = _defaults_of(kind)
+    unknown = given.keys() - defaults.keys()
     if unknown:
         raise TypeError(f"{kind.__name__}.__init__() got an unexpected keyword argument {min(unknown)!r}")
-    for parameter in known:
-        setattr(model, parameter.name, given.get(parameter.name, parameter.default))
+    for name, value in (defaults | given).items():
+        setattr(model, name, value)
+
+
+@cache
+def _defaults_of(kind: type) -> dict[str, object]:
+    """Return the defaults of all parameters of the class that declares them, in their order."""
+    signature = inspect.signature(kind.__init__)  # type: ignore[misc]
+    return {parameter.name: parameter.default for parameter in list(signature.parameters.values())[1:]}
 
 
 def _doc_of(hint: object) -> Doc:
