@@ -13,8 +13,9 @@ namespace {
 // ---- BLAKE2b (RFC 7693) of several messages of the same length at a time: each lane of a vector is one message
 
 constexpr std::size_t kMessages = 8;
-typedef std::uint64_t Words __attribute__((vector_size(kMessages * sizeof(std::uint64_t))));  // one of each message
-using Digests = std::array<Words, 8>;  // 64 bytes of each message
+typedef std::uint64_t Words
+    __attribute__((vector_size(kMessages * sizeof(std::uint64_t))));  // one word of each message
+using Digests = std::array<Words, 8>;                                 // 64 bytes of each message
 
 constexpr std::size_t kBlockWords = 16;
 constexpr std::array<std::uint64_t, 8> kStart{0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b,

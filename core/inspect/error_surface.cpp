@@ -178,7 +178,7 @@ class KeptSplits {
     std::vector<std::int64_t> depth_;
     std::vector<double> lowest_;
     std::deque<std::vector<double>> orders_;
-    std::vector<Order> order_of_;  // by setting
+    std::vector<Order> order_of_;  // indexed by setting
 };
 
 // ---- The votes of a tree
@@ -275,8 +275,8 @@ class VoteTable {
 
     std::size_t n_votes_;
     std::vector<double> lines_;
-    std::vector<std::uint32_t> line_of_;  // by leaf
-    std::vector<std::int64_t> n_splits_;  // by setting
+    std::vector<std::uint32_t> line_of_;  // indexed by leaf
+    std::vector<std::int64_t> n_splits_;  // indexed by setting
 };
 
 // ---- Errors

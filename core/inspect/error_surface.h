@@ -46,7 +46,7 @@ struct SurfaceTrees {
     std::span<const std::uint32_t> size;         // of nodes
     std::span<const double> decrease;            // of splits
     int exponent;                                // times 2^exponent, decreases are in the user's units
-    std::span<const double> weight;              // by tree: of its votes; 0: it has none
+    std::span<const double> weight;              // weight of each tree's votes; 0 if it has none
     std::vector<std::span<const double>> votes;  // nodes x width; of numbers, times a power of two
     std::span<const std::int32_t> leaves;        // trees x rows: node inside the tree; -1: the row is in the bag
 
@@ -58,8 +58,8 @@ struct SurfaceSums {
     std::size_t width;
     std::size_t n_settings;
     std::span<double> sums;          // rows x width x settings
-    std::span<double> weight;        // by row: of the trees that voted
-    std::span<std::int64_t> leaves;  // by setting: leaves of all trees
+    std::span<double> weight;        // weight of the trees that voted for each row
+    std::span<std::int64_t> leaves;  // leaves of all trees for each setting
 };
 
 struct KnownRows {

@@ -40,8 +40,8 @@ class SurfaceTrees:
     forest: Forest
     outside: BoolArray  # trees x rows: the row is new to the tree
     votes: Sequence[FloatArray]  # nodes x width: what each node adds to the sums
-    weight: FloatArray  # by tree: of its votes; 0: it has none
-    judged: BoolArray  # by tree: compute errors after it
+    weight: FloatArray  # weight of each tree's votes; 0 if it has none
+    judged: BoolArray  # whether to compute errors after each tree
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class SurfaceSums:
     """Sums of votes, which grow from tree to tree."""
 
     sums: FloatArray  # rows x width x settings
-    weight: FloatArray  # by row: of the trees that voted
+    weight: FloatArray  # weight of the trees that voted for each row
     leaves: IntArray  # by setting: number of leaves of all trees
 
     @classmethod
@@ -72,7 +72,7 @@ class SurfaceErrors(NamedTuple):
 
     losses: FloatArray  # judged x settings: sum of weight x loss, in the order of `forest.error_sums`
     squares: FloatArray  # judged x settings: sum of weight x (squared error - mean)^2; without entries for classes
-    weight: FloatArray  # by judged tree: sum of their weights
+    weight: FloatArray  # sum of the weights up to each scored tree
     weight_squares: FloatArray  # sum of the squares of their weights
     n_rows: IntArray
     leaves: IntArray  # judged x settings: number of leaves of all trees so far

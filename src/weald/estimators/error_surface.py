@@ -470,7 +470,7 @@ class _Pass:
             if self.known.classes is not None:
                 spread = np.sqrt(error * (1.0 - error) / n)
             else:
-                with np.errstate(over="ignore"):  # with huge numbers
+                with np.errstate(over="ignore"):  # overflow with very large numbers
                     error = np.ldexp(error, 2 * self.scale)
                     spread = np.ldexp(np.sqrt(found.squares[j] / weight), 2 * self.scale) / math.sqrt(n)
             same = np.ones(len(error))

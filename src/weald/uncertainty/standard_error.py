@@ -147,7 +147,7 @@ class _Influence:
     def _variances(self, away: FloatArray) -> FloatArray:
         mixed = np.zeros((len(away), self.matrix.shape[1]))
         term = np.empty_like(mixed)
-        for tree in range(away.shape[1]):  # in the order of the trees
+        for tree in range(away.shape[1]):  # summed in tree order
             np.multiply(away[:, tree, None], self.matrix[tree], out=term)
             np.add(mixed, term, out=mixed)
         products = mixed * away if self.scale is None else mixed * mixed * self.scale

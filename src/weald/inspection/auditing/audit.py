@@ -345,7 +345,7 @@ def _find_change(again: RegrownTrees, wrong: Sequence[int]) -> ParameterChange |
         try:
             if all(_grows(again, tree, change) for tree in wrong[:CONFIRMED]):
                 return change
-        except (WealdError, ValueError):  # this value does not suit the table
+        except (WealdError, ValueError):  # not a valid value for this table
             continue
     return None
 

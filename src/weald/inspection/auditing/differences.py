@@ -41,7 +41,7 @@ class NodeDifference:
     what: str  # "split", "rows", "weight", "class weights", "mean", "impurity" or "gain"
     one: str
     other: str
-    target: int = 0  # with several targets, the first that differs
+    target: int = 0  # multi-output: the first target that differs
 
 
 def hash_trees(forests: Trees) -> list[str]:
