@@ -142,6 +142,32 @@ build/sanitize/stamp: build/sanitize/venv/stamp $(COMPILED) $(NAMES) $(shell fin
 		--upgrade --target build/sanitize/site .
 	mv build/sanitize/began $@
 
+# ---- Campaigns: one kind of misfortune many times, for as long as wanted: ARGS="--seconds 3600 --seed 1 --write"
+
+CAMPAIGN := $(BIN)/python -m tests.campaigns
+
+.PHONY: campaign-files campaign-kills campaign-disk campaign-memory campaign-inputs campaign-differential campaigns
+campaign-files: build ## Damage and forge files of each kind
+	$(CAMPAIGN).files $(ARGS)
+
+campaign-kills: build ## Kill processes that write files, checkpoints and code stores
+	$(CAMPAIGN).kills $(ARGS)
+
+campaign-disk: build ## Write to disks that fill up and to read-only ones
+	$(CAMPAIGN).disk $(ARGS)
+
+campaign-memory: build ## Let allocations fail, and watch the resident size of thousands of calls
+	$(CAMPAIGN).memory $(ARGS)
+
+campaign-inputs: build ## Give bad inputs to all estimators
+	$(CAMPAIGN).inputs $(ARGS)
+
+campaign-differential: build ## Compare the native engine with the reference on random cases
+	$(CAMPAIGN).differential $(ARGS)
+
+campaigns: build ## Run the short form of each campaign
+	for name in files kills disk memory inputs differential; do $(CAMPAIGN).$$name --short || exit 1; done
+
 # ---- Check
 
 CXX_FILES := $(wildcard core/*/*.h core/*/*.cpp bindings/*.h bindings/*.cpp)
