@@ -101,7 +101,7 @@ constexpr std::uint64_t kBelow = 1103717;
 constexpr std::size_t kLimbs = std::tuple_size_v<RowProduct>;
 __extension__ using Wide = unsigned __int128;
 
-// Adds a number to the lowest limb; returns what is carried out of the highest.
+// Adds a number to the lowest limb; returns the carry of the highest.
 std::uint64_t add_small(RowProduct& product, std::uint64_t number) {
     for (std::size_t i = 0; number != 0 && i < kLimbs; ++i) {
         product[i] += number;
@@ -180,7 +180,7 @@ void multiply(RowProduct& product, const RowProduct& other) {
         }
         wide[i + kLimbs] = carry;
     }
-    // 2^3072 is kBelow modulo P: the high half counts kBelow times, and what is carried out of that again.
+    // 2^3072 is kBelow modulo P: the high half counts kBelow times, and so does the carry of that sum.
     std::uint64_t carry = 0;
     for (std::size_t i = 0; i < kLimbs; ++i) {
         const Wide sum = static_cast<Wide>(wide[kLimbs + i]) * kBelow + wide[i] + carry;

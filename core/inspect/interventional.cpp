@@ -69,7 +69,7 @@ class BackgroundWalk {
         std::uint32_t node;
         std::size_t begin, end;  // position in the list
         std::uint32_t slot;      // the feature that gets a state by this visit
-        State state;             // kOpen: none does
+        State state;             // kOpen: no feature gets one
         Counts counts;
         double chance;  // u! v! / (u + v)!
     };

@@ -3,7 +3,7 @@
 SurfaceSettings   stopping rules, and which votes the nodes have
 SurfaceTrees      some trees, the rows that are new to them, and the votes of their nodes
 SurfaceSums       sums of votes so far, to which an engine adds
-KnownRows         what the rows really are
+KnownRows         the targets and weights of the rows
 SurfaceErrors     the errors after some of the trees
 """
 
@@ -41,7 +41,7 @@ class SurfaceTrees:
     outside: BoolArray  # trees x rows: the row is new to the tree
     votes: Sequence[FloatArray]  # nodes x width: what each node adds to the sums
     weight: FloatArray  # weight of each tree's votes; 0 if it has none
-    judged: BoolArray  # whether to compute errors after each tree
+    scored: BoolArray  # whether to compute errors after each tree
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ class SurfaceSums:
 
     @classmethod
     def empty(cls, n_rows: int, width: int, n_settings: int) -> "SurfaceSums":
-        """Begin without a tree."""
+        """Return the sums of no trees."""
         return cls(np.zeros((n_rows, width, n_settings)), np.zeros(n_rows), np.zeros(n_settings, dtype=np.int64))
 
 
 @dataclass(frozen=True)
 class KnownRows:
-    """The targets of the rows."""
+    """The targets and weights of the rows."""
 
     classes: IntArray | None
     numbers: FloatArray | None  # scaled like the votes of nodes, so that squares do not overflow
@@ -68,11 +68,11 @@ class KnownRows:
 
 
 class SurfaceErrors(NamedTuple):
-    """The errors after each judged tree, of rows that some tree has voted for."""
+    """The errors after each scored tree, of rows that some tree has voted for."""
 
-    losses: FloatArray  # judged x settings: sum of weight x loss, in the order of `forest.error_sums`
-    squares: FloatArray  # judged x settings: sum of weight x (squared error - mean)^2; without entries for classes
+    losses: FloatArray  # scored x settings: sum of weight x loss, in the order of `forest.error_sums`
+    squares: FloatArray  # scored x settings: sum of weight x (squared error - mean)^2; without entries for classes
     weight: FloatArray  # sum of the weights up to each scored tree
     weight_squares: FloatArray  # sum of the squares of their weights
     n_rows: IntArray
-    leaves: IntArray  # judged x settings: number of leaves of all trees so far
+    leaves: IntArray  # scored x settings: number of leaves of all trees so far

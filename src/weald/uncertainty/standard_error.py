@@ -228,7 +228,7 @@ def _influence(
 
 
 def _batches(training: TrainingData, units: _Units, trees: IntArray) -> Iterator[IntArray]:
-    """Draw the bags of some trees at a time."""
+    """Draw the bags of the trees, in batches."""
     step = max(1, BATCH_BYTES // (8 * training.n_rows))
     for begin in range(0, len(trees), step):
         yield units.counts(training, trees[begin : begin + step])
