@@ -95,6 +95,10 @@ test-plain: build
 test-all: build ## Run every test
 	$(BIN)/python $(PYTEST) $(GROUPED) $(ARGS)
 
+.PHONY: test-cuda
+test-cuda: build ## Compare forests of a GPU with those of the CPU; skipped in words without a GPU
+	$(BIN)/python -m pytest -q -rs tests/engines/cuda $(ARGS)
+
 # The sanitizers' runtime must be in the process before Python is, and libstdc++ with it, or it cannot see exceptions.
 # Python never frees everything, so leaks are not looked for.
 SANITIZED := LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
@@ -106,6 +110,10 @@ test-sanitize: build/sanitize/stamp
 
 test-sanitize-fast: build/sanitize/stamp ## Run the tests marked "sanitize" under the sanitizers
 	$(SANITIZED) $(PYTEST) -m "sanitize and not slow" $(ARGS)
+
+.PHONY: test-arm64
+test-arm64: build ## Build for ARM64 Linux, and run the golden tests and some laws under qemu; ARGS are those of pytest
+	tests/arm64/run.sh $(ARGS)
 
 # Tests of other packages run in an environment of their own, which borrows all else from .venv.
 .PHONY: peers
@@ -170,7 +178,8 @@ campaigns: build ## Run the short form of each campaign
 
 # ---- Check
 
-CXX_FILES := $(wildcard core/*/*.h core/*/*.cpp bindings/*.h bindings/*.cpp)
+CXX_FILES := $(wildcard core/*/*.h core/*/*.cpp bindings/*.h bindings/*.cpp src/weald/engines/cuda/kernels/* \
+	tests/engines/cuda/*.h tests/engines/cuda/*.cpp)
 
 .PHONY: check
 check: build ## Check format, lint, types and layers
@@ -221,6 +230,7 @@ wheel: setup ## Build a portable wheel into dist/
 	made=$$(mktemp -d build/wheel.XXXXXX) && trap 'rm -rf "$$made"' EXIT && \
 	{ $(LOCK) $(BIN)/python -m build --wheel --no-isolation --outdir "$$made" \
 		-C build-dir=build/release -C cmake.define.WEALD_WERROR=ON . > "$$made/log" || { cat "$$made/log"; exit 1; }; } && \
+	export SOURCE_DATE_EPOCH="$${SOURCE_DATE_EPOCH:-1667997441}" && \
 	if [ "$$(uname)" = Linux ]; then $(BIN)/auditwheel repair --wheel-dir $(DIST) "$$made"/*.whl; \
 		else cp "$$made"/*.whl $(DIST); fi
 	@ls $(DIST)/*.whl
