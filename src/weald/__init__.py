@@ -5,6 +5,8 @@ RandomForestClassifier, RandomForestRegressor     many trees
 ExtraTreeClassifier, ExtraTreeRegressor           one tree with random cuts
 ExtraTreesClassifier, ExtraTreesRegressor         many trees with random cuts
 KernelForestClassifier, KernelForestRegressor     forests of kernel values: curves, or anything with a kernel
+SurvivalTree, RandomSurvivalForest                the time until an event, of rows that may be censored
+ExtraSurvivalTrees                                the same with random cuts
 RandomTreesEmbedding                              rows as the leaves of random trees: features for other models
 importance                                        feature importance
 load                                              a model from a file that its `save` wrote
@@ -55,6 +57,7 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
     from weald.estimators.kernel.forests import KernelForestClassifier, KernelForestRegressor
     from weald.estimators.kernel.prototypes import check_kernel
     from weald.estimators.merging import merge
+    from weald.estimators.survival.models import ExtraSurvivalTrees, RandomSurvivalForest, SurvivalTree
     from weald.estimators.trees import (
         DecisionTreeClassifier,
         DecisionTreeRegressor,
@@ -99,6 +102,7 @@ _HOMES = {
     "DecisionTreeClassifier": "estimators.trees",
     "DecisionTreeRegressor": "estimators.trees",
     "ExportError": "errors",
+    "ExtraSurvivalTrees": "estimators.survival.models",
     "ExtraTreeClassifier": "estimators.trees",
     "ExtraTreeRegressor": "estimators.trees",
     "ExtraTreesClassifier": "estimators.forests",
@@ -109,7 +113,9 @@ _HOMES = {
     "ParameterError": "errors",
     "RandomForestClassifier": "estimators.forests",
     "RandomForestRegressor": "estimators.forests",
+    "RandomSurvivalForest": "estimators.survival.models",
     "RandomTreesEmbedding": "estimators.embedding",
+    "SurvivalTree": "estimators.survival.models",
     "WealdError": "errors",
     "bias_variance": "inspection.bias_variance",
     "check_kernel": "estimators.kernel.prototypes",
@@ -141,6 +147,7 @@ __all__ = [
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExportError",
+    "ExtraSurvivalTrees",
     "ExtraTreeClassifier",
     "ExtraTreeRegressor",
     "ExtraTreesClassifier",
@@ -151,7 +158,9 @@ __all__ = [
     "ParameterError",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "RandomSurvivalForest",
     "RandomTreesEmbedding",
+    "SurvivalTree",
     "WealdError",
     "__version__",
     "bias_variance",

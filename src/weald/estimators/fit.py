@@ -13,7 +13,7 @@ was.
 
 import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -39,6 +39,7 @@ from weald.estimators.out_of_bag import OutOfBag
 from weald.estimators.prediction import voting_of
 from weald.estimators.same_data import require_same_data
 from weald.estimators.stopping_rules import note_mixed
+from weald.estimators.survival.training_times import learn_times
 from weald.forest.forest import Forest
 
 if TYPE_CHECKING:
@@ -66,6 +67,9 @@ LEARNED = frozenset(
         "altered_by_",
         "tree_",
         "leaf_targets_",
+        "leaf_times_",
+        "unique_times_",
+        "event_times_",
         "kept_errors_",
         "calibrator_",
         "thinning_",
@@ -102,6 +106,8 @@ def fit(model: "TreeModel", data: TrainingArguments, checkpoint: Checkpoint | No
         checkpoint = replace(checkpoint, model=learned)
     features, plan = features_of(learned), _plan_trees(model, checkpoint)
     before = model if getattr(model, "warm_start", False) and is_fitted(model) else None
+    if model.task is Task.SURVIVAL:
+        data = learn_times(learned, data)
 
     engine = open_engine(model.engine, data.X)
     for keeps, attach in (("keep_targets", "attach_targets"), ("keep_errors", "attach_errors")):
@@ -258,8 +264,12 @@ def train(
             growing.require_votes(forest)
             if given == params.OUT_OF_BAG:
                 forest, votes = forest.with_shrinkage(_choose(learned, engine, codes, reading, forest)), None
-            found = out_of_bag.estimate_out_of_bag(grower.bagged(forest), reading, votes) if plan.wants_votes else None
+            wants_estimate = plan.wants_votes and learned.task is not Task.SURVIVAL
+            found = out_of_bag.estimate_out_of_bag(grower.bagged(forest), reading, votes) if wants_estimate else None
     learned.forest_ = features.keep(forest, reading)
+    if learned.task is Task.SURVIVAL:
+        _keep_times(learned, grower, wants_votes=plan.wants_votes)
+        return
     if found is not None:
         from weald.estimators.error_surface import rows_outside_bags  # imported on use: `import weald` is faster
 
@@ -269,6 +279,22 @@ def train(
             learned.__dict__["calibrator_"] = replace(found.calibrator(method), voting=voting_of(learned))
     _keep(learned, grower, found)
     _warn_of_idle_class_weights(learned)
+
+
+def _keep_times(learned: Any, grower: Grower, *, wants_votes: bool) -> None:
+    """Keep the times of the leaves of a survival model, and the out-of-bag estimates."""
+    from weald.engines import leaf_times  # imported on use: `import weald` is faster without
+    from weald.estimators.survival.out_of_bag import estimate
+
+    engine, codes, reading = grower.engine, grower.codes, grower.reading
+    require_same_data(learned.forest_, codes, reading)  # after a warm start
+    learned.leaf_times_ = leaf_times.collect(
+        *(engine, codes, reading.table, learned.growth_, learned.forest_, learned.unique_times_, grower.n_threads)
+    )
+    if wants_votes:
+        found = estimate(learned, grower.bagged(learned.forest_), reading)
+        learned.oob_, learned.oob_prediction_ = found, found.predictions
+        learned.oob_fraction_, learned.oob_error_, learned.oob_score_ = found.share, found.error, found.score
 
 
 def _keep(learned: "TreeModel", grower: Grower, found: OutOfBag | None) -> None:

@@ -37,6 +37,8 @@ from weald.estimators.out_of_bag import Bagged, require_bags
 from weald.estimators.prediction import read_matrix, voting_of
 from weald.estimators.resampling import BAGGING
 from weald.estimators.same_data import OTHER_VALUES, other_data, require_same_data, values_of
+from weald.estimators.survival.refusals import refuse_survival
+from weald.estimators.survival.training_times import number_again
 from weald.forest import votes
 from weald.forest.forest import Forest
 
@@ -151,6 +153,7 @@ class TrainingData:
 
     def losses(self, averages: FloatArray) -> FloatArray:
         """Compute the loss of each row: 1 for a wrong class, or the squared error; NaN without a prediction."""
+        refuse_survival(self.model, "This", "Use `score`, `brier_score` and weald.importance.")
         target = self.reading.table.target
         if self.reading.table.task is Task.REGRESSION:
             return (target - averages) ** 2
@@ -246,6 +249,8 @@ def _read(model: "TreeModel", data: TrainingArguments, *, new: bool = False) -> 
     reader = unfitted_copy(model)  # reading sets attributes
     reader.seed_ = model.seed_
     engine = open_engine(model.engine, data.X).local  # even if the trees were grown elsewhere
+    if model.task is Task.SURVIVAL:
+        data = number_again(model, data, new=new)
     reading = features_of(reader).read(engine, data, model)
     _require_same_shape(model, reader, reading)
     if new:  # classes and categories keep the codes of the fit, even if these rows lack some
