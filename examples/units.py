@@ -7,7 +7,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 from gallery import Array, save
 from matplotlib.figure import Figure
 from sklearn.base import clone

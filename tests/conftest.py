@@ -16,6 +16,7 @@ SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.fi
 UNDER_SANITIZERS = "libasan" in os.environ.get("LD_PRELOAD", "")
 
 os.environ.setdefault("MPLBACKEND", "agg")  # pictures are drawn without a screen
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # tests send nothing anywhere
 
 settings.register_profile("search", deadline=None, max_examples=500, suppress_health_check=SLOW_IS_FINE)
 settings.register_profile(

@@ -26,7 +26,7 @@ open_compiled                                     a compiled predictor that proc
 WealdError and its subclasses                     see `weald.errors`
 
 Public modules: `weald.accel` (scripts of scikit-learn), `weald.codes` (data larger than memory), `weald.dask`,
-`weald.errors`, `weald.impurity`, `weald.plot`.
+`weald.errors`, `weald.impurity`, `weald.mlflow` (MLflow models), `weald.plot`.
 """
 
 import gc
@@ -138,7 +138,7 @@ _HOMES = {
 }
 
 # Public modules; all others are internal.
-_MODULES = ("accel", "codes", "dask", "errors", "impurity", "plot")
+_MODULES = ("accel", "codes", "dask", "errors", "impurity", "mlflow", "plot")
 
 __all__ = [
     "ClusterError",

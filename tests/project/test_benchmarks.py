@@ -31,6 +31,13 @@ def run(script, *options, folder):
     return done.stdout
 
 
+def test_the_service_answers_under_load(folder):
+    pytest.importorskip("fastapi", reason="fastapi is not installed")
+    printed = run("speed.service", "--quick", folder=folder)
+    models = [line.split(" | ")[2] for line in printed.splitlines() if line.startswith("| 1")]
+    assert models == [*2 * ["weald", "scikit-learn", "no model"], "weald", "no model"]
+
+
 def test_looking_inside_a_tree_is_timed(folder):
     printed = run("speed.look_inside", "--rows", "2000", folder=folder)
     assert re.search(r"export_text\(\) +\d+\.\d+ s", printed)

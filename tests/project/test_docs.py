@@ -101,7 +101,7 @@ def documented_names():
 def public_names():
     """Return the names of `weald` and of its public modules, in full."""
     names = {f"weald.{name}" for name in weald.__all__} - {"weald.__version__"}
-    for module in ("accel", "codes", "plot"):
+    for module in ("accel", "codes", "mlflow", "plot"):
         names |= {f"weald.{module}.{name}" for name in importlib.import_module(f"weald.{module}").__all__}
     return names
 

@@ -10,7 +10,7 @@ plt = pytest.importorskip("matplotlib.pyplot", reason="the gallery needs matplot
 
 ROOT = Path(__file__).parents[2]
 GALLERY = ROOT / "docs" / "gallery"
-NO_PICTURES = ("demo", "gallery", "folding_page", "report_page")
+NO_PICTURES = ("demo", "gallery", "folding_page", "report_page", "service")
 EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem not in NO_PICTURES)
 PAGES = "\n".join(page.read_text() for page in GALLERY.glob("*.md"))
 

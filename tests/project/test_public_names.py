@@ -29,7 +29,7 @@ def test_type_checkers_find_the_same_names_in_the_same_homes():
 def test_a_name_that_is_not_there_is_an_attribute_error():
     with pytest.raises(AttributeError, match="weald has no 'forrest'"):
         _ = weald.forrest
-    assert dir(weald) == sorted({*weald.__all__, "accel", "codes", "dask", "errors", "impurity", "plot"})
+    assert dir(weald) == sorted({*weald.__all__, "accel", "codes", "dask", "errors", "impurity", "mlflow", "plot"})
 
 
 def test_there_are_eleven_estimators():
