@@ -60,9 +60,9 @@ IN_R = """
     y <- readBin(file.path(a[1], "y"), "double", n); e <- readBin(file.path(a[1], "e"), "double", n)
     m <- as.integer(a[4]); new <- matrix(readBin(file.path(a[1], "new"), "double", m * d), m, d, dimnames = dimnames(x))
     data <- data.frame(x, y = y, e = e)
-    model <- ranger(dependent.variable.name = "y", status.variable.name = "e", data = data, num.trees = as.integer(a[5]),
-                    mtry = max(1, floor(sqrt(d))), min.node.size = 3, num.threads = as.integer(a[6]),
-                    seed = as.integer(a[7]) + 1L, verbose = FALSE)
+    model <- ranger(dependent.variable.name = "y", status.variable.name = "e", data = data,
+                    num.trees = as.integer(a[5]), mtry = max(1, floor(sqrt(d))), min.node.size = 3,
+                    num.threads = as.integer(a[6]), seed = as.integer(a[7]) + 1L, verbose = FALSE)
     writeBin(as.double(rowSums(predict(model, data.frame(new))$chf)), file.path(a[1], "found"))
 """
 

@@ -3,9 +3,9 @@
     python -m benchmarks.speed.survival [--rows 20000] [--trees 100] [--repeats 3] [--write]
 
 `trees` trees are grown on `rows` rows of 20 features, with exponential times of which a third are censored, rounded to
-`times` distinct values: scikit-survival's time and memory grow with their number. scikit-survival grows `few` trees,
-one after the other, and its seconds are multiplied, since a whole forest takes too long; with `low_memory=True` its leaves
-keep no curves. weald and ranger keep curves in all leaves. Memory is the peak of the fit above that before it.
+`times` distinct values: scikit-survival's time and memory grow with their number. scikit-survival grows `few` trees, and
+its seconds are multiplied, since a whole forest takes too long; with `low_memory=True` its leaves keep no curves. weald
+and ranger keep curves in all leaves. Memory is the peak of the fit above that before it.
 """
 
 import subprocess
@@ -53,8 +53,9 @@ def measure_fit(library, n_rows, n_times, n_trees, n_jobs, low_memory):
 IN_R = """
     y <- readBin(file.path(a[1], "y"), "double", n); e <- readBin(file.path(a[1], "e"), "double", n)
     data <- data.frame(x, y = y, e = e); t <- proc.time()[[3]]
-    model <- ranger(dependent.variable.name = "y", status.variable.name = "e", data = data, num.trees = as.integer(a[4]),
-                    mtry = max(1, floor(sqrt(d))), min.node.size = 3, num.threads = as.integer(a[5]), seed = 1,
+    model <- ranger(dependent.variable.name = "y", status.variable.name = "e", data = data,
+                    num.trees = as.integer(a[4]), mtry = max(1, floor(sqrt(d))), min.node.size = 3,
+                    num.threads = as.integer(a[5]), seed = 1,
                     oob.error = FALSE, verbose = FALSE)
     cat(proc.time()[[3]] - t)
 """

@@ -1,10 +1,10 @@
 // Times and events: every node computes its own targets, the martingale residuals of its rows. targets/target_model.h
 // defines a model.
 //
-// The number of a row is 2 * place + event, with the place of its time among the distinct times of the table. A residual
-// is event - H(time), in units of 2^-exponent, H the cumulative hazard of the node (Nelson-Aalen). The gain in squared
-// error of residuals is the log-rank statistic of a cut, with the variance of permutations. So all searches of regression
-// work as they are, except those that inherit the sums of a parent.
+// The number of a row is 2 * place + event, with the place of its time among the distinct times of the table. A
+// residual is event - H(time), in units of 2^-exponent, H the cumulative hazard of the node (Nelson-Aalen). The gain in
+// squared error of residuals is the log-rank statistic of a cut, with the variance of permutations. So all searches of
+// regression work as they are, except those that inherit the sums of a parent.
 
 #pragma once
 
@@ -57,7 +57,10 @@ class SurvivalModel : public NumberModel<LabelsT, SquaredError> {
     struct Labels {};  // without sums for children to inherit: their targets are others
 
     SurvivalModel(const LabelsT& labels, int exponent, const SurvivalTimes& times)
-        : Base(labels, 0.0, exponent), times_(&times), of_one_(std::ldexp(1.0, exponent)), by_number_(2 * times.n_places) {}
+        : Base(labels, 0.0, exponent),
+          times_(&times),
+          of_one_(std::ldexp(1.0, exponent)),
+          by_number_(2 * times.n_places) {}
 
     // Computes the residuals of a node. Searches read these instead of the payloads.
     void look_at(const Payload* payloads, std::uint32_t n) {

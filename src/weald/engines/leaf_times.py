@@ -31,6 +31,6 @@ def collect(
     return LeafTimes(forest, time, start, place[is_first].astype(np.uint32), events, censored)
 
 
-def _like(column: FloatArray, weight: Array) -> Array:
+def _like(column: Array, weight: Array) -> Array:
     """Store sums of whole weights in the smallest type that holds them."""
     return column.astype(np.min_scalar_type(int(column.max()))) if weight.dtype.kind == "u" else column

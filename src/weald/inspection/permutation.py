@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weald.data.survival import Survival
+from weald.data.table import Matrix
 from weald.data.types import FloatArray, IntArray
 from weald.engines.interface import PermutationTask
 from weald.estimators.survival.scores import concordance_index
@@ -113,7 +114,7 @@ def by_concordance(question: ImportanceRequest) -> Found:
     training, groups = question.training, question.groups
     place, event = np.divmod(training.reading.table.target, 2)
 
-    def concordance(X: FloatArray) -> float:
+    def concordance(X: Matrix) -> float:
         risk = training.averages(X)
         seen = ~np.isnan(risk)
         survival = Survival(place[seen], event[seen] == 1)
@@ -128,7 +129,7 @@ def by_concordance(question: ImportanceRequest) -> Found:
     return found
 
 
-def _permuted(question: ImportanceRequest, group: int) -> Iterator[FloatArray]:
+def _permuted(question: ImportanceRequest, group: int) -> Iterator[Matrix]:
     """Yield the table with a group of features permuted among all rows, once for each repeat."""
     training, groups = question.training, question.groups
     X, order, seed = training.reading.table.X, training.order(), training.names_of_trees()[0][0]

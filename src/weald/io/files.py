@@ -564,7 +564,8 @@ class _Opened:
             model.__dict__["leaf_times_"], model.__dict__["unique_times_"] = found, found.time
             events = vars(model).get("event_times_")
             proper = isinstance(events, np.ndarray) and events.dtype == np.float64 and events.ndim == 1
-            require(proper and bool(np.isin(events, found.time).all()), "The times with events are invalid.")
+            known = events if proper and events is not None else np.array([np.nan])
+            require(bool(np.isin(known, found.time).all()), "The times with events are invalid.")
 
     def put_calibration(self, model: "TreeModel") -> None:
         """Give an estimator its calibration, if the file has one. It is checked even if the file is mapped."""

@@ -75,13 +75,12 @@ class CensoringDistribution:
         """Estimate it from rows."""
         weight = np.ones(len(survival)) if weight is None else weight
         time, place = np.unique(survival.time, return_inverse=True)
-        events, censored = (
-            np.bincount(place, weights=weight * (survival.event == which), minlength=len(time))
-            for which in (True, False)
-        )
+        events = np.bincount(place, weights=weight * survival.event, minlength=len(time)).astype(np.float64)
+        censored = np.bincount(place, weights=weight * ~survival.event, minlength=len(time)).astype(np.float64)
         at_risk = np.cumsum((events + censored)[::-1])[::-1] - events
         stays = np.where(censored > 0, 1.0 - censored / np.where(at_risk > 0, at_risk, 1.0), 1.0)
-        return cls(time, np.cumprod(stays))
+        probability = np.cumprod(stays).astype(np.float64)
+        return cls(time, probability)
 
     def at(self, time: Array) -> FloatArray:
         """Return the probability at some times."""

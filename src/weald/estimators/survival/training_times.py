@@ -47,8 +47,9 @@ def number_again(model: "TreeModel", data: TrainingArguments, *, new: bool = Fal
     times = np.unique(survival.time) if new else vars(model)["unique_times_"]
     numbers = number_times(survival, times)
     strange = times[(numbers // 2).astype(np.intp)] != survival.time
-    if data.sample_weight is not None and np.shape(data.sample_weight) == strange.shape:
-        strange &= np.asarray(data.sample_weight) != 0
+    if data.sample_weight is not None:
+        weight = read_weight(data.sample_weight, n_rows=len(survival))
+        strange &= np.ones(len(survival), dtype=np.bool_) if weight is None else weight > 0
     if strange.any():
         row = int(np.argmax(strange))
         raise DataError(
