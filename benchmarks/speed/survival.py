@@ -3,7 +3,7 @@
     python -m benchmarks.speed.survival [--rows 20000] [--trees 100] [--repeats 3] [--write]
 
 `trees` trees are grown on `rows` rows of 20 features, with exponential times of which a third are censored, rounded to
-`times` distinct values: scikit-survival's time and memory grow with their number. scikit-survival grows `few` trees, and
+`times` distinct values: its time and memory grow with their number. scikit-survival grows `few` trees, and
 its seconds are multiplied, since a whole forest takes too long; with `low_memory=True` its leaves keep no curves. weald
 and ranger keep curves in all leaves. Memory is the peak of the fit above that before it.
 """

@@ -107,7 +107,7 @@ def fit(model: "TreeModel", data: TrainingArguments, checkpoint: Checkpoint | No
     features, plan = features_of(learned), _plan_trees(model, checkpoint)
     before = model if getattr(model, "warm_start", False) and is_fitted(model) else None
     if model.task is Task.SURVIVAL:
-        data = learn_times(learned, data)
+        data = learn_times(learned, data, has_checkpoint=checkpoint is not None)
 
     engine = open_engine(model.engine, data.X)
     for keeps, attach in (("keep_targets", "attach_targets"), ("keep_errors", "attach_errors")):
@@ -447,6 +447,12 @@ def _require_same_schema(learned: "TreeModel", features: Features, before: "Tree
             f"criterion={learned.growth_.criterion!r} differs from the {before.growth_.criterion!r} of the trees that "
             "warm_start=True keeps. Give the same criterion, or set warm_start=False to start over."
         )
+    for name in ("unique_times_", "event_times_"):
+        if not same_values(vars(learned).get(name), vars(before).get(name)):
+            raise DataError(
+                "The times in y differ from those of the trees that warm_start=True keeps, so their risks cannot be "
+                "averaged. Give the same rows, or set warm_start=False to start over."
+            )
     if learned.task is Task.CLASSIFICATION and not same_values(learned.classes_, before.classes_):
         raise DataError(
             f"y has the classes {multi_output.listed(learned.classes_)}, but warm_start=True continues trees "

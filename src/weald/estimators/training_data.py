@@ -38,7 +38,7 @@ from weald.estimators.prediction import read_matrix, voting_of
 from weald.estimators.resampling import BAGGING
 from weald.estimators.same_data import OTHER_VALUES, other_data, require_same_data, values_of
 from weald.estimators.survival.refusals import refuse_survival
-from weald.estimators.survival.training_times import number_again
+from weald.estimators.survival.training_times import number_again, times_and_events
 from weald.forest import votes
 from weald.forest.forest import Forest
 
@@ -163,6 +163,8 @@ class TrainingData:
     def labels(self) -> Array:
         """The targets as the user gave them."""
         target, classes = self.reading.table.target, self.reading.classes
+        if self.model.task is Task.SURVIVAL:
+            return times_and_events(self.model, target)
         return target if classes is None else classes[target]
 
     def for_all_rows(self, found: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ ExtraSurvivalTrees      each feature offers one split at a random place
 """
 
 from collections.abc import Callable
-from typing import Any, NoReturn, Unpack
+from typing import Any, NoReturn, Self, Unpack
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -222,6 +222,7 @@ REFUSED = {
     "`brier_score(X, y, times)`",
     "weights": "the risk is not a weighted mean of training targets. `neighbors(X, y)` has the leaves' rows",
     "explain_row": "it describes changes of a mean or of a class. `shap_values(X)` explains the risk of a row",
+    "explain_split": "it describes impurities. `export_text()` and `nodes()` show the splits",
     "report": "its sections are about classes and numbers. Use `score`, `brier_score` and `weald.importance`",
     "to_sklearn": "scikit-learn has no survival forests. `to_onnx`, `to_c`, `to_sql` and `to_js` export the risk",
 }
@@ -271,6 +272,31 @@ class SurvivalForest(TreeSurvival, RandomForest):
 
         check_is_fitted(self)
         return estimate(self, *open_bags(self, TrainingArguments(X, y, sample_weight, groups, stratify)))
+
+    def thin(self, *, n_trees: int | None = None, max_bytes: int | None = None, tolerance: float | None = None) -> Self:
+        """Return a smaller forest of the first trees. Give one of the first two arguments.
+
+        Parameters
+        ----------
+        n_trees : int, optional
+            Number of trees to keep.
+        max_bytes : int, optional
+            Keep as many trees as fit: the size of the arrays of `forest_`.
+        tolerance : float, optional
+            Not available: it needs an error after each tree.
+
+        Returns
+        -------
+        forest of the same class
+            `thinning_` has the number of trees and bytes that are left.
+        """
+        if tolerance is not None:
+            raise ParameterError(
+                f"tolerance={tolerance!r} needs the out-of-bag error after each tree, which survival forests do not "
+                "have. Give n_trees or max_bytes."
+            )
+        without = self[:]  # without out-of-bag estimates
+        return super(SurvivalForest, without).thin(n_trees=n_trees, max_bytes=max_bytes)
 
 
 @parameters(SurvivalTreeParams, criterion="log_rank", min_samples_split=6, min_samples_leaf=3)

@@ -5,7 +5,7 @@ SurvivalOutOfBag     risks, survival functions, concordance and Brier score of t
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -123,6 +123,15 @@ class SurvivalOutOfBag:
         """
         at = self._times(times)
         return integrate(at, self._score_at(at))
+
+    def __getattr__(self, name: str) -> Any:
+        """Explain what other forests have here."""
+        if not name.startswith("_"):
+            raise AttributeError(
+                f"The out-of-bag estimates of survival have no {name}: concordance compares pairs of rows, so no "
+                "row has an error by itself. Use score, brier_score and integrated_brier_score."
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _times(self, times: object) -> FloatArray:
         if times is not None:
