@@ -39,7 +39,6 @@ from weald.estimators.out_of_bag import OutOfBag
 from weald.estimators.prediction import voting_of
 from weald.estimators.same_data import require_same_data
 from weald.estimators.stopping_rules import note_mixed
-from weald.estimators.survival.training_times import learn_times
 from weald.forest.forest import Forest
 
 if TYPE_CHECKING:
@@ -107,6 +106,8 @@ def fit(model: "TreeModel", data: TrainingArguments, checkpoint: Checkpoint | No
     features, plan = features_of(learned), _plan_trees(model, checkpoint)
     before = model if getattr(model, "warm_start", False) and is_fitted(model) else None
     if model.task is Task.SURVIVAL:
+        from weald.estimators.survival.training_times import learn_times  # on use, as below
+
         data = learn_times(learned, data, has_checkpoint=checkpoint is not None)
 
     engine = open_engine(model.engine, data.X)

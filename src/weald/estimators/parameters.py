@@ -439,6 +439,15 @@ ATTRIBUTES = (
     ),
     Attribute("estimators_", "list of DecisionTreeRegressor", "The trees, created on access.", Task.REGRESSION, True),
     Attribute("estimators_", "list of SurvivalTree", "The trees, created on access.", Task.SURVIVAL, True),
+    Attribute("oob_score_", "float", "Out-of-bag concordance index.", Task.SURVIVAL, True),
+    Attribute("oob_error_", "float", "1 - `oob_score_`.", Task.SURVIVAL, True),
+    Attribute(
+        "oob_prediction_",
+        "array of shape (n_rows,)",
+        "Out-of-bag risks; NaN for rows in every bag.",
+        Task.SURVIVAL,
+        True,
+    ),
     Attribute(
         "unique_times_",
         "array of shape (n_times,)",
@@ -579,6 +588,8 @@ def _document(kind: type, docs: Mapping[str, Doc], attributes: Sequence[Attribut
     summary, examples = inspect.cleandoc(kind.__doc__ or "").split("Examples\n--------\n")
     task = getattr(kind, "task", None)
     known = [entry for entry in ATTRIBUTES if entry.task in (None, task) and entry.is_forest in (None, is_forest)]
+    if task is Task.SURVIVAL:  # whose y has two columns
+        known = [entry for entry in known if entry.name != "target_name_"]
     known = known if task else []  # estimators without predictions have their own attributes
     takes = [_entry(name, f"{doc.kinds}, default={_shown(doc.default)}", doc.text) for name, doc in docs.items()]
     has = [_entry(entry.name, entry.kinds, entry.text) for entry in (*known, *attributes)]

@@ -6,7 +6,7 @@ ExtraSurvivalTrees      each feature offers one split at a random place
 """
 
 from collections.abc import Callable
-from typing import Any, NoReturn, Self, Unpack
+from typing import NoReturn, Unpack
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.data.dask_collections import is_dask_collection
 from weald.data.survival import Survival, read_survival
-from weald.data.table import TrainingArguments, read_weight
+from weald.data.table import read_weight
 from weald.data.task import Task
 from weald.data.types import Array, ColumnLike, FloatArray, TableLike
 from weald.errors import DataError, ParameterError
@@ -23,7 +23,7 @@ from weald.estimators.base import TreeModel
 from weald.estimators.forest_base import RandomForest
 from weald.estimators.parameters import SurvivalForestParams, SurvivalTreeParams, parameters, set_parameters
 from weald.estimators.prediction import find_leaves, predict_collection, predict_into, read_rows
-from weald.estimators.survival.out_of_bag import SurvivalOutOfBag, check_times, estimate
+from weald.estimators.survival.out_of_bag import check_times
 from weald.estimators.survival.prediction import as_functions, cumulative_hazards, survival_functions
 from weald.estimators.survival.scores import CensoringDistribution, brier_score, concordance_index, integrate
 from weald.estimators.tree_base import SingleTree
@@ -42,6 +42,7 @@ class TreeSurvival(TreeModel):
     unique_times_: FloatArray
     event_times_: FloatArray
     leaf_times_: LeafTimes
+    oob_prediction_: FloatArray  # of forests
 
     def predict(
         self, X: TableLike, *, out: Array | None = None, dtype: DTypeLike | None = None, check_input: bool = True
@@ -229,7 +230,7 @@ REFUSED = {
 
 
 def _refuse(name: str, reason: str) -> Callable[..., NoReturn]:
-    def method(self: TreeModel, *given: Any, **how: Any) -> NoReturn:
+    def method(self: TreeModel, *given: object, **how: object) -> NoReturn:
         raise ParameterError(f"{type(self).__name__} has no {name}: {reason}.")
 
     method.__name__ = name
@@ -239,64 +240,6 @@ def _refuse(name: str, reason: str) -> Callable[..., NoReturn]:
 
 for _name, _reason in REFUSED.items():
     setattr(TreeSurvival, _name, _refuse(_name, _reason))
-
-
-class SurvivalForest(TreeSurvival, RandomForest):
-    """Common base of survival forests."""
-
-    oob_: SurvivalOutOfBag  # type: ignore[assignment]
-    oob_prediction_: FloatArray
-
-    def out_of_bag(  # type: ignore[override]
-        self,
-        X: TableLike,
-        y: ColumnLike = None,
-        sample_weight: ColumnLike = None,
-        *,
-        groups: ColumnLike = None,
-        stratify: ColumnLike = None,
-    ) -> SurvivalOutOfBag:
-        """Compute out-of-bag risks, survival functions and scores, given the training data again.
-
-        Parameters
-        ----------
-        X, y, sample_weight, groups, stratify
-            The table that the trees were grown from, rows in any order.
-
-        Returns
-        -------
-        weald.estimators.survival.out_of_bag.SurvivalOutOfBag
-            The same as `oob_`, with rows in the given order.
-        """
-        from weald.estimators.training_data import open_bags
-
-        check_is_fitted(self)
-        return estimate(self, *open_bags(self, TrainingArguments(X, y, sample_weight, groups, stratify)))
-
-    def thin(self, *, n_trees: int | None = None, max_bytes: int | None = None, tolerance: float | None = None) -> Self:
-        """Return a smaller forest of the first trees. Give one of the first two arguments.
-
-        Parameters
-        ----------
-        n_trees : int, optional
-            Number of trees to keep.
-        max_bytes : int, optional
-            Keep as many trees as fit: the size of the arrays of `forest_`.
-        tolerance : float, optional
-            Not available: it needs an error after each tree.
-
-        Returns
-        -------
-        forest of the same class
-            `thinning_` has the number of trees and bytes that are left.
-        """
-        if tolerance is not None:
-            raise ParameterError(
-                f"tolerance={tolerance!r} needs the out-of-bag error after each tree, which survival forests do not "
-                "have. Give n_trees or max_bytes."
-            )
-        without = self[:]  # without out-of-bag estimates
-        return super(SurvivalForest, without).thin(n_trees=n_trees, max_bytes=max_bytes)
 
 
 @parameters(SurvivalTreeParams, criterion="log_rank", min_samples_split=6, min_samples_leaf=3)
@@ -312,7 +255,7 @@ class SurvivalTree(TreeSurvival, SingleTree):
     >>> y = {"time": [9.0, 8.0, 7.0, 3.0, 2.0, 1.0], "event": [True, False, True, True, True, True]}
     >>> tree = SurvivalTree().fit(X, y)
     >>> tree.get_n_leaves(), tree.predict(X).round(2).tolist()
-    (2, [1.33, 1.33, 1.33, 6.5, 6.5, 6.5])
+    (2, [1.67, 1.67, 1.67, 6.67, 6.67, 6.67])
     """
 
     def __init__(self, **given: Unpack[SurvivalTreeParams]) -> None:
@@ -320,7 +263,7 @@ class SurvivalTree(TreeSurvival, SingleTree):
 
 
 @parameters(SurvivalForestParams, criterion="log_rank", max_features="sqrt", min_samples_split=6, min_samples_leaf=3)
-class RandomSurvivalForest(SurvivalForest):
+class RandomSurvivalForest(TreeSurvival, RandomForest):
     """A random survival forest: the time until an event, where some rows are only known to have survived up to a time.
 
     Each tree is grown from a bag of rows, each node draws features, and every split is the one with the largest
@@ -338,7 +281,7 @@ class RandomSurvivalForest(SurvivalForest):
     >>> 0.65 < forest.oob_score_ < 0.75  # concordance index
     True
     >>> forest.predict_survival_function([[1.0, 0.0, 0.0]])[0]([0.1, 0.5, 1.0]).round(1)
-    array([0.7, 0.3, 0.2])
+    array([0.9, 0.6, 0.4])
     """
 
     def __init__(self, n_estimators: int | str = 100, **given: Unpack[SurvivalForestParams]) -> None:
@@ -358,7 +301,7 @@ class RandomSurvivalForest(SurvivalForest):
     min_samples_leaf=3,
     bootstrap=False,
 )
-class ExtraSurvivalTrees(SurvivalForest):
+class ExtraSurvivalTrees(TreeSurvival, RandomForest):
     """A survival forest of extremely randomized trees.
 
     Each tree is grown from all rows. Each node draws features, each of these offers one cut at a random place between
