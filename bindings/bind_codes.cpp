@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <iterator>
 #include <optional>
@@ -22,6 +23,7 @@
 #include "base/require.h"
 #include "coding/codes.h"
 #include "coding/cuts.h"
+#include "coding/data_hash.h"
 #include "coding/distinct_values.h"
 
 namespace weald {
@@ -32,6 +34,7 @@ namespace {
 
 using AnyCodes = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using AnyFloats = AnyCodes;  // integers of four or eight bytes
+using Words2D = nb::ndarray<const std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 // Codes of one, two or four bytes, as consecutive pieces; the smallest value of each, and whether they are categories.
 using CodedColumn = std::tuple<std::vector<AnyCodes>, AnyFloats, bool>;
 
@@ -214,6 +217,30 @@ NumpyVector<std::uint64_t> bind_hash_values(const Table2D& x, const Vector<std::
         });
     }
     return to_numpy(std::move(hashes));
+}
+
+// The product of the rows, as the bytes of a number, lowest first.
+nb::bytes bind_row_product(const Table2D& x, const Words2D& more, const std::optional<Vector<std::uint64_t>>& copies,
+                           std::size_t n_threads) {
+    static_assert(std::endian::native == std::endian::little);
+    const Matrix matrix = matrix_of(x);
+    require(more.shape(0) == matrix.n_rows, "x and the words of the rows differ in length");
+    require(!copies || copies->size() == matrix.n_rows, "x and copies differ in length");
+    const RowWords words{{more.data(), more.size()}, more.shape(1)};
+    std::vector<RowProduct> products(count_blocks(matrix.n_rows));
+    RowProduct product = kEmptyProduct;
+    {
+        const nb::gil_scoped_release release;
+        do_each(products.size(), n_threads, [&](std::size_t block) {
+            const std::size_t begin = block * kRowsAtOnce;
+            const std::size_t end = std::min(matrix.n_rows, begin + kRowsAtOnce);
+            products[block] = product_of(matrix, words, span_or_nothing(copies), begin, end);
+        });
+        for (const RowProduct& of_block : products) {
+            multiply(product, of_block);
+        }
+    }
+    return nb::bytes(product.data(), sizeof product);
 }
 
 // Integers in as few bytes as they need.
@@ -458,6 +485,9 @@ void bind_codes(nb::module_& module) {
                "Write the columns of pieces of a table, one below the other, into an array of columns.");
     module.def("hash_values", &bind_hash_values, "x"_a, "targets"_a, "n_threads"_a = 1,
                "Hashes of rows by their values and the bits of their targets.");
+    module.def("row_product", &bind_row_product, "x"_a, "more"_a, "copies"_a.none() = nb::none(), "n_threads"_a = 1,
+               "The multiset hash of rows: the product of their numbers modulo 2^3072 - 1103717, as 384 bytes, lowest "
+               "first. `more`: words that are hashed with each row (rows x words); `copies`: how often each counts.");
     module.def("weigh_values", &bind_weigh_values, "x"_a, "columns"_a, "rows"_a.none(), "lengths"_a.none(),
                "n_threads"_a = 1,
                "Distinct values of some columns in some rows, ascending and without missing values, and their "

@@ -293,6 +293,25 @@ NumpyMatrix<std::int32_t> bind_leaves(const Predictor& predictor, const AnyTable
     return to_numpy(std::move(leaves), matrix.n_rows, predictor.n_trees());
 }
 
+// Trees x rows, as bytes.
+using Mask = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+NumpyMatrix<std::int32_t> bind_leaves_outside(const Predictor& predictor, const AnyTable& x, const Mask& outside,
+                                              std::size_t n_threads) {
+    const Matrix matrix = matrix_of(x);
+    require_same_width(predictor, matrix);
+    if (outside.shape(0) != predictor.n_trees() || outside.shape(1) != matrix.n_rows) {
+        throw std::invalid_argument("the marks are not trees x rows");
+    }
+    std::vector<std::int32_t> leaves(matrix.n_rows * predictor.n_trees());
+    Work work = make_work(n_threads, nb::none());
+    {
+        const nb::gil_scoped_release release;
+        predictor.find_leaves(matrix, {outside.data(), outside.size()}, leaves, work);
+    }
+    return to_numpy(std::move(leaves), predictor.n_trees(), matrix.n_rows);
+}
+
 }  // namespace
 
 void bind_forest(nb::module_& module) {
@@ -377,7 +396,9 @@ void bind_forest(nb::module_& module) {
             },
             "n_features"_a, "n_classes"_a, "arrays"_a)
         .def("leaves", &bind_leaves, "x"_a, "n_threads"_a, "watch"_a.none(),
-             "Node number of each row's leaf inside each tree.");
+             "Node number of each row's leaf inside each tree.")
+        .def("leaves_outside", &bind_leaves_outside, "x"_a, "outside"_a, "n_threads"_a,
+             "The same for rows that are new to a tree, -1 for others (trees x rows).");
 }
 
 }  // namespace weald

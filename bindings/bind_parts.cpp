@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "base/random_block.h"
 #include "base/sort_network.h"
 #include "base/weights.h"
+#include "coding/data_hash.h"
 #include "coding/sparse_codes.h"
 #include "draw/feature_draw.h"
 #include "score/criteria.h"
@@ -43,6 +45,19 @@ std::vector<std::uint32_t> draw_features(std::uint64_t seed, std::uint64_t id, s
         features.end();
     }
     return drawn;
+}
+
+// The product of two numbers below the prime of data hashes, as bytes.
+nb::bytes multiply_rows(const nb::bytes& a, const nb::bytes& b) {
+    RowProduct product;
+    RowProduct other;
+    if (a.size() != sizeof product || b.size() != sizeof other) {
+        throw std::invalid_argument("a number has 384 bytes");
+    }
+    std::memcpy(product.data(), a.data(), sizeof product);
+    std::memcpy(other.data(), b.data(), sizeof other);
+    multiply(product, other);
+    return nb::bytes(product.data(), sizeof product);
 }
 
 // Codes and their positions, sorted.
@@ -103,6 +118,7 @@ void bind_parts(nb::module_& module) {
     module.def("draw_features", &draw_features, "seed"_a, "id"_a, "tree"_a, "n_features"_a, "weights"_a,
                "looks_at_all"_a,
                "All features of positive weight in the order in which a node draws them, or in which they win ties.");
+    module.def("multiply_rows", &multiply_rows, "a"_a, "b"_a, "The product of two numbers of a data hash.");
     module.def("log2", static_cast<double (*)(double)>(&log2_of), "x"_a,
                "Base-2 logarithm of a number that is at least 1.");
     module.def("sort_codes", &sort_codes, "codes"_a, "Codes and their places, sorted by the sorting network.");

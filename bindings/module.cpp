@@ -25,6 +25,7 @@ void bind_parts(nb::module_& module);
 void bind_shap(nb::module_& module);
 void bind_sharing(nb::module_& module);
 void bind_stored(nb::module_& module);
+void bind_surface(nb::module_& module);
 
 }  // namespace weald
 
@@ -46,4 +47,5 @@ NB_MODULE(WEALD_MODULE, module) {
     weald::bind_shap(module);
     weald::bind_sharing(module);
     weald::bind_stored(module);
+    weald::bind_surface(module);
 }

@@ -189,4 +189,34 @@ void Predictor::find_leaves(const Matrix& x, std::span<std::int32_t> leaves, Wor
     });
 }
 
+void Predictor::find_leaves(const Matrix& x, std::span<const std::uint8_t> outside, std::span<std::int32_t> leaves,
+                            Work& work) const {
+    x.dispatch([&]<class Float>() {
+        for_blocks(x, n_trees(), work, [&](std::size_t begin, std::size_t end) {
+            const RowBlock<Float> block(x, begin, end);
+            std::vector<std::uint32_t> chosen;
+            for (std::size_t t = 0; t < n_trees(); ++t) {
+                work.check();
+                chosen.clear();
+                for (std::size_t i = 0; i < block.size(); ++i) {
+                    if (outside[t * x.n_rows + begin + i] != 0) {
+                        chosen.push_back(static_cast<std::uint32_t>(i));
+                    }
+                }
+                std::int32_t* found = leaves.data() + t * x.n_rows + begin;
+                std::fill_n(found, block.size(), -1);
+                const auto walk_with = [&]<bool HasCategories>() {
+                    walk<HasCategories>(
+                        nodes(t), chosen.size(), [](std::size_t) { return 0u; },
+                        [&, rows = block.rows()](std::size_t i, std::uint32_t column) {
+                            return rows[chosen[i]][column];
+                        },
+                        [&](std::size_t i, std::uint32_t leaf) { found[chosen[i]] = static_cast<std::int32_t>(leaf); });
+                };
+                has_categories_ ? walk_with.template operator()<true>() : walk_with.template operator()<false>();
+            }
+        });
+    });
+}
+
 }  // namespace weald

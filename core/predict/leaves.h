@@ -37,6 +37,10 @@ class Predictor {
     // Node indices inside their trees, rows x trees.
     void find_leaves(const Matrix& x, std::span<std::int32_t> leaves, Work& work) const;
 
+    // The same for rows that are new to a tree, -1 for others; `outside` and leaves are trees x rows.
+    void find_leaves(const Matrix& x, std::span<const std::uint8_t> outside, std::span<std::int32_t> leaves,
+                     Work& work) const;
+
     // ---- One step at a time
 
     struct Node {

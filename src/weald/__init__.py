@@ -9,6 +9,8 @@ SurvivalTree, RandomSurvivalForest                the time until an event, of ro
 ExtraSurvivalTrees                                the same with random cuts
 RandomTreesEmbedding                              rows as the leaves of random trees: features for other models
 importance                                        feature importance
+audit                                             checks a model by growing its trees again
+diff                                              the parameters, trees and nodes in which two models differ
 load                                              a model from a file that its `save` wrote
 merge                                             one forest from several
 explain                                           SHAP values: why a model predicts what it predicts
@@ -64,6 +66,8 @@ if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
         ExtraTreeClassifier,
         ExtraTreeRegressor,
     )
+    from weald.inspection.auditing.audit import audit
+    from weald.inspection.auditing.model_diff import diff
     from weald.inspection.bias_variance import bias_variance
     from weald.inspection.importance import importance
     from weald.inspection.interaction_strength import h_statistic
@@ -117,9 +121,11 @@ _HOMES = {
     "RandomTreesEmbedding": "estimators.embedding",
     "SurvivalTree": "estimators.survival.models",
     "WealdError": "errors",
+    "audit": "inspection.auditing.audit",
     "bias_variance": "inspection.bias_variance",
     "check_kernel": "estimators.kernel.prototypes",
     "dependence": "inspection.partial_dependence",
+    "diff": "inspection.auditing.model_diff",
     "explain": "inspection.shap_values",
     "export_html": "reports.tree_page",
     "from_json": "io.json_text",
@@ -163,9 +169,11 @@ __all__ = [
     "SurvivalTree",
     "WealdError",
     "__version__",
+    "audit",
     "bias_variance",
     "check_kernel",
     "dependence",
+    "diff",
     "explain",
     "export_html",
     "from_json",

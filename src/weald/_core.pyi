@@ -124,6 +124,11 @@ class Predictor:
     def leaves(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, n_threads: int, watch: object | None) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
         """Node number of each row's leaf inside each tree."""
 
+    def leaves_outside(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, outside: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_threads: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
+        """
+        The same for rows that are new to a tree, -1 for others (trees x rows).
+        """
+
 def rank_table(columns: Sequence[tuple[Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]], Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], bool]], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights_whole: bool, n_threads: int, watch: object | None, strata: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, values: int | None = None) -> Codes:
     """
     Rank the rows of a table of coded columns: (pieces of codes by row, smallest value of each code, whether they are categories). `values` is the fingerprint of the values.
@@ -139,6 +144,11 @@ def store_by_column(pieces: Sequence[Annotated[NDArray, dict(shape=(None, None),
 
 def hash_values(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], targets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
     """Hashes of rows by their values and the bits of their targets."""
+
+def row_product(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], more: Annotated[NDArray[numpy.uint64], dict(shape=(None, None), order='C', device='cpu', writable=False)], copies: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, n_threads: int = 1) -> bytes:
+    """
+    The multiset hash of rows: the product of their numbers modulo 2^3072 - 1103717, as 384 bytes, lowest first. `more`: words that are hashed with each row (rows x words); `copies`: how often each counts.
+    """
 
 def weigh_values(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], columns: Sequence[int], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, lengths: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_threads: int = 1) -> list:
     """
@@ -269,6 +279,9 @@ def draw_features(seed: int, id: int, tree: int, n_features: int, weights: Seque
     All features of positive weight in the order in which a node draws them, or in which they win ties.
     """
 
+def multiply_rows(a: bytes, b: bytes) -> bytes:
+    """The product of two numbers of a data hash."""
+
 def log2(x: float) -> float:
     """Base-2 logarithm of a number that is at least 1."""
 
@@ -330,6 +343,16 @@ def find_ranks(columns: Sequence[tuple[Annotated[NDArray, dict(shape=(None,), or
 def map_table(columns: Sequence[tuple[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], bool]], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights_whole: bool, positions: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], fingerprint: int, values: int | None, n_threads: int, watch: object | None) -> Codes:
     """
     Make Codes of ranked columns without copies; target and weights are by row. The list of columns must not change.
+    """
+
+def link_strengths(arrays: dict, n_threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """
+    The alpha at which each split is pruned, in units of decreases; -infinity in leaves.
+    """
+
+def add_to_surface(arrays: dict, size: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], exponent: int, vote_weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], votes: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], leaves: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], rules: dict, classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], judged: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], sum_of_weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], n_leaves: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], n_threads: int) -> tuple:
+    """
+    Add the votes of trees under some settings to `sums` (rows x width x settings); returns, after each judged tree, sums of losses and of their squared distances from the mean (judged x settings), sums of weights and of their squares, numbers of rows, and numbers of leaves (judged x settings).
     """
 
 SETS: tuple[str, ...]

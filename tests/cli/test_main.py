@@ -26,6 +26,8 @@ COMMANDS = [
     "report",
     "inspect",
     "verify",
+    "audit",
+    "diff",
     "convert",
     "bench",
     "demo",

@@ -161,7 +161,7 @@ def test_a_model_knows_its_target(place, tmp_path, capsys):
     ask(capsys, "train", table, "-t", "y", "-n", 3, "--id", "name", "-o", model)
     facts = ask(capsys, "evaluate", model, table)
     assert (facts["target"], facts["training_rows"]) == ("y", True)
-    assert ask(capsys, "verify", model, "--data", table)["grown_again"]
+    assert ask(capsys, "audit", model, table)["passed"]
     ask(capsys, "report", model, table, "-o", tmp_path / "page.html")
     ask(capsys, "tune", table, "-t", "y", "-n", 3, "--budget", 1, "--id", "name", "-o", model)
     assert ask(capsys, "inspect", model)["target"] == "y"
@@ -314,8 +314,7 @@ def test_a_trained_model_shows_its_out_of_bag_score(place, tmp_path, capsys):
 def test_a_model_file_is_verified(place, tmp_path, capsys):
     folder, forest, *_ = place
     model = folder / "m.weald"
-    facts = ask(capsys, "verify", model, "--data", folder / "t.csv", "-t", "y")
-    assert facts["grown_again"] == facts["fingerprint"] == forest.forest_.fingerprint()
+    assert ask(capsys, "verify", model)["fingerprint"] == forest.forest_.fingerprint()
     assert run(["verify", str(model), "--fingerprint", "00ff"]) == 2
     broken = tmp_path / "broken.weald"
     content = bytearray(model.read_bytes())
@@ -325,10 +324,49 @@ def test_a_model_file_is_verified(place, tmp_path, capsys):
     assert run(["verify", str(folder / "t.csv")]) == 2
     assert run(["verify", str(folder / "gone.weald")]) == 2
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_model_is_audited(place, tmp_path, capsys):
+    folder, forest, *_ = place
+    model, table = folder / "m.weald", folder / "t.csv"
+    facts = ask(capsys, "audit", model, table, "-t", "y", "--all")
+    assert facts["passed"]
+    assert facts["trees"] == list(range(forest.forest_.n_trees))
+    assert facts["chance_unnoticed"]["0.1"] == 0
+    facts = ask(capsys, "audit", model, table, "-t", "y", "-n", 2, "--seed", 1)
+    assert facts["chance_unnoticed"]["0.1"] == pytest.approx(0.81)
+    assert facts["trees"] == ask(capsys, "audit", model, table, "-t", "y", "-n", 2, "--seed", 1)["trees"]
     shorter = tmp_path / "short.csv"
-    shorter.write_text("\n".join((folder / "t.csv").read_text().splitlines()[:-1]))
-    assert run(["verify", str(model), "--data", str(shorter), "-t", "y"]) == 2
-    assert "short.csv gives a different forest than m.weald" in capsys.readouterr().err
+    shorter.write_text("\n".join(table.read_text().splitlines()[:-1]))
+    assert run(["audit", str(model), str(shorter), "-t", "y"]) == 2
+    said = capsys.readouterr().out
+    assert "data: not that of the fit" in said
+    assert "FAILED:" in said
+    assert run(["audit", str(model), str(table), "-t", "y", "-n", "0"]) == 1
+    assert run(["audit", str(model), str(folder / "gone.csv"), "-t", "y"]) == 2
+
+
+def test_an_audit_compares_the_hash_that_training_kept(tmp_path, capsys):
+    table, model = tmp_path / "t.csv", tmp_path / "m.weald"
+    table.write_text("a,b,w,y\n" + "".join(f"{i % 7},{i % 3},{1 + i % 2},{'xy'[i % 7 > 3]}\n" for i in range(60)))
+    ask(capsys, "train", table, "-t", "y", "-n", 4, "--weight", "w", "--data-hash", "-o", model)
+    assert run(["audit", str(model), str(table), "--weight", "w"]) == 0
+    assert "data: the cryptographic hash agrees" in capsys.readouterr().out
+    assert run(["audit", str(model), str(table)]) == 2  # without the weights it is another table
+
+
+def test_two_models_are_compared(place, tmp_path, capsys):
+    folder, *_ = place
+    table, model, other = folder / "t.csv", tmp_path / "a.weald", tmp_path / "b.weald"
+    for file, depth in ((model, 3), (other, 2)):
+        ask(capsys, "train", table, "-t", "y", "-n", 3, "--id", "name", "--max-depth", depth, "-o", file)
+    assert ask(capsys, "diff", model, model)["same"]
+    assert run(["diff", str(model), str(other)]) == 1
+    assert "differs: max_depth=3, not 2" in capsys.readouterr().out
+    assert run(["diff", str(model), str(other), "--data", str(table), "--json"]) == 1
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["facts"] == ["max_depth=3, not 2"]
+    assert "best splits" in facts["trees"][0]["why"][0]
 
 
 def test_a_model_is_converted(place, tmp_path, capsys):
@@ -374,7 +412,7 @@ def test_commands_take_models_of_every_kind(place, tmp_path, capsys, kind):
     model.save(file)
     grown = model.forest_.fingerprint()
     assert ask(capsys, "inspect", file)["fingerprint"] == grown
-    assert ask(capsys, "verify", file, "--data", table, "-t", "y")["grown_again"] == grown
+    assert ask(capsys, "audit", file, table, "-t", "y", "--all")["passed"]
     facts = ask(capsys, "explain", file, table, "--row", 60)
     assert facts["prediction"] == model.predict(features[60:61])[0]
     assert facts["probability"] == pytest.approx(model.predict_proba(features[60:61]).max())

@@ -1,6 +1,7 @@
 """Cost-complexity pruning: the smallest subtree of minimal cost, its theorem, and scikit-learn's path."""
 
 import itertools
+import random
 from dataclasses import replace
 from fractions import Fraction
 
@@ -16,6 +17,7 @@ from sklearn.tree import DecisionTreeRegressor as SklearnRegressor
 import weald
 from tests.laws.cases import CRITERIA, is_of_classes, make_table, suited
 from tests.laws.test_medians import median_of
+from weald import _core
 from weald.data.task import OF_MEDIANS
 from weald.forest import pruning
 
@@ -31,6 +33,48 @@ def grow(criterion, n_rows=60, seed=0, weights="none", **given):
     table = suited(criterion, table)
     kind = weald.DecisionTreeClassifier if is_of_classes(criterion) else weald.DecisionTreeRegressor
     return kind(criterion=criterion, **given).fit(table.X, table.target, sample_weight=table.weight), table
+
+
+# ---------------------------------------------------------------------------------------------------- both engines
+
+
+def random_tree(dice, n_splits, decreases):
+    """Make the arrays of a tree in pre-order with random shapes and decreases."""
+    feature, right, decrease = [], [], []
+
+    def add(n):
+        node = len(feature)
+        feature.append(0 if n else -1)
+        right.append(0)
+        decrease.append(dice.choice(decreases) * dice.choice([0.0, 1.0, 1.0, dice.random()]) if n else 0.0)
+        if n:
+            n_left = dice.randrange(n)
+            add(n_left)
+            right[node] = len(feature)
+            add(n - 1 - n_left)
+
+    add(n_splits)
+    return np.array(feature, np.int32), np.array(right, np.int32), np.array(decrease)
+
+
+SCALES = {"equal": [1.0], "near": [0.5, 1.0, 3.0], "far": [1e-30, 1.0], "all": [5e-324, 1e-300, 1e-20, 1.0, 1e300]}
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("seed", range(15))
+def test_strengths_of_the_core_have_the_bits_of_those_in_python(scale, seed):
+    dice = random.Random(seed)
+    feature, right, decrease = random_tree(dice, dice.choice([0, 1, 5, 60]), SCALES[scale])
+    nodes = {"feature": feature, "right": right, "decrease": decrease}
+    found = _core.link_strengths(nodes | {"tree_start": np.array([0, len(feature)])}, 1)
+    np.testing.assert_array_equal(found, pruning.strengths_of_tree(feature, right, decrease))
+
+
+def test_nodes_that_are_no_tree_have_no_strengths():
+    nodes = {"feature": np.array([0, -1, -1], np.int32), "decrease": np.zeros(3), "tree_start": np.array([0, 3])}
+    for right in (1, 3, -1):
+        with pytest.raises(ValueError, match="a child is out of range"):
+            _core.link_strengths(nodes | {"right": np.array([right, 0, 0], np.int32)}, 1)
 
 
 # ---------------------------------------------------------------------------------------------------- the definition

@@ -94,6 +94,30 @@ def test_each_number_on_new_data_is_the_error_of_the_truncated_model(criterion, 
             assert surface.errors[at] == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize("weights", ["none", "fractional"])
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_errors_of_many_rows_are_those_of_fits(n_classes, weights):
+    table = make_table(2500, COLUMNS, n_classes, weights=weights, missing=0.1, seed=2)
+    forest = fit(table, 9, min_samples_leaf=20)
+    values = {"max_depth": [2, 5], "ccp_alpha": suggest_values(forest, "ccp_alpha")[::20], "n_estimators": [1, 4, 9]}
+    surface = forest.oob_.surface(values=values)
+    for at in np.ndindex(*surface.errors.shape):
+        setting = {name: of[i] for i, (name, of) in zip(at, values.items(), strict=True)}
+        assert surface.errors[at] == fit(table, **({"min_samples_leaf": 20} | setting)).oob_error_
+
+
+@each_engine
+@pytest.mark.parametrize("resampling", ["boosting", "arcing"])
+@pytest.mark.parametrize("voting", ["soft", "hard"])
+def test_votes_of_boosted_trees_have_their_weights(engine, resampling, voting):
+    table, new = (make_table(n, COLUMNS, 3, seed=n) for n in (80, 61))
+    given = {"resampling": resampling, "voting": voting, "max_depth": 3, "oob_score": False}
+    forest = fit(table, 12, engine=engine, **given)
+    surface = weald.surface(forest, new.X, new.target, values={"n_estimators": list(range(1, 13))})
+    said = [forest.truncate(n_estimators=n).predict(new.X) for n in range(1, 13)]
+    np.testing.assert_allclose(surface.errors, [np.mean(predicted != new.target) for predicted in said], rtol=1e-12)
+
+
 def test_blocks_of_settings_give_the_same_numbers(monkeypatch):
     table = make_table(90, COLUMNS, 3, seed=1)
     forest = fit(table, 8)

@@ -94,7 +94,7 @@ def test_the_docstring_lists_what_a_fit_leaves(kind):
     section = inspect.getdoc(kind).split("Attributes\n----------\n")[1].split("\nExamples\n")[0]
     documented = {line.split(" : ")[0] for line in section.splitlines() if line and not line.startswith(" ")}
     left = {name for name in dir(model) if name.endswith("_") and not name.startswith("_")}
-    sometimes = {"choice_", "leaf_targets_", "kept_errors_", "calibrator_"} - left
+    sometimes = {"choice_", "data_hash_", "leaf_targets_", "kept_errors_", "calibrator_"} - left
     assert documented - sometimes == left | {"feature_names_in_"} | (
         {"target_name_"} if hasattr(kind, "predict") and kind.__name__ not in SURVIVAL else set()
     )

@@ -97,6 +97,7 @@ def test_parameters_of_cxx_functions_are_counted():
 
 # What Python calls by position takes arrays one by one; each of these has one caller, in `engines/native.py` or `io/`.
 LONG_BINDINGS = {
+    "bind_add_to_surface",
     "bind_bag_source",
     "bind_code_table",
     "bind_decode",

@@ -4,7 +4,23 @@ from typing import Annotated
 
 import typer
 
-from weald.cli import bench, convert, cv, demo, doctor, evaluate, explain, inspect, predict, report, train, tune, verify
+from weald.cli import (
+    audit,
+    bench,
+    convert,
+    cv,
+    demo,
+    diff,
+    doctor,
+    evaluate,
+    explain,
+    inspect,
+    predict,
+    report,
+    train,
+    tune,
+    verify,
+)
 
 # The exception that the parser raises for wrong options, wherever this version of typer defines it.
 UsageError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
@@ -17,7 +33,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for part in (train, predict, evaluate, cv, tune, explain, report, inspect, verify, convert, bench, demo, doctor):
+for part in (
+    *(train, predict, evaluate, cv, tune, explain, report),
+    *(inspect, verify, audit, diff, convert, bench, demo, doctor),
+):
     name = part.__name__.rpartition(".")[2]
     app.command(name)(getattr(part, name))
 

@@ -10,7 +10,7 @@ from weald.cli.options import Data, Jobs, Json, KnownTarget, ModelFile
 from weald.cli.screen import Facts
 
 if TYPE_CHECKING:
-    from weald.data.types import Array
+    from weald.data.types import Array, FloatArray
     from weald.estimators.base import TreeModel
 
 SEEN = "The model was trained on these rows; its metrics on new rows will be worse."
@@ -93,11 +93,31 @@ def target_of(model: "TreeModel", given: str | None) -> str:
 
 def read_labeled(model: "TreeModel", data: Path, target: str | None) -> "tuple[arrow.Table, Array, int]":
     """Read a file for a saved model: its features, the target, and the number of rows without a target."""
+    from weald.cli.modeling import read_target, select_features, task_of
+
+    table, name, n_dropped = _read_known(model, data, target)
+    return select_features(table, model, data.name), read_target(table.column(name), task_of(model)), n_dropped
+
+
+def read_weighted(
+    model: "TreeModel", data: Path, target: str | None, weight: str | None
+) -> "tuple[arrow.Table, Array, FloatArray | None]":
+    """Read the training data of a saved model: its features, the target, and the weights if a column is given."""
+    from weald.cli.columns import choose
+    from weald.cli.modeling import read_target, read_weights, select_features, task_of
+
+    table, name, _ = _read_known(model, data, target)
+    weights = None if weight is None else read_weights(table.column(choose(weight, table.column_names)), weight)
+    return select_features(table, model, data.name), read_target(table.column(name), task_of(model)), weights
+
+
+def _read_known(model: "TreeModel", data: Path, target: str | None) -> "tuple[arrow.Table, str, int]":
+    """Read the rows of a file that have a target, the name of the target, and the number of other rows."""
     import pyarrow.compute as pc
 
     from weald.cli.columns import choose, refuse_duplicates
     from weald.cli.failures import BadFile
-    from weald.cli.modeling import read_target, select_features, task_of, types_for
+    from weald.cli.modeling import types_for
     from weald.cli.reading import read_table
 
     table = read_table(data, types_for(model))
@@ -109,7 +129,7 @@ def read_labeled(model: "TreeModel", data: Path, target: str | None) -> "tuple[a
     table = table.filter(known) if n_dropped else table
     if not table.num_rows:
         raise BadFile(f"The target {name!r} has no values in {data.name}.")
-    return select_features(table, model, data.name), read_target(table.column(name), task_of(model)), n_dropped
+    return table, name, n_dropped
 
 
 def _show(facts: Facts) -> None:

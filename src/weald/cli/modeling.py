@@ -62,7 +62,7 @@ def take_rows(table: arrow.Table, plan: ColumnPlan) -> LabeledRows:
     n_dropped = table.num_rows - int(pc.sum(known).as_py() or 0)
     table = table.filter(known) if n_dropped else table
     target = read_target(table.column(plan.target), plan.task)
-    weight = None if plan.weight is None else _numbers(table.column(plan.weight), f"--weight {plan.weight!r}")
+    weight = None if plan.weight is None else read_weights(table.column(plan.weight), plan.weight)
     ids = None if plan.id is None else table.column(plan.id).to_pylist()
     return LabeledRows(table.select(plan.features), target, weight, ids, n_dropped)
 
@@ -79,6 +79,11 @@ def read_target(column: arrow.Column, task: Task) -> Array:
     if not is_usable(column.type):
         raise UserError(f"The target holds {column.type}, neither numbers nor text. Give another column.")
     return np.array(column.to_numpy().tolist())
+
+
+def read_weights(column: arrow.Column, name: str) -> FloatArray:
+    """Read a column of sample weights."""
+    return _numbers(column, f"--weight {name!r}")
 
 
 def _numbers(column: arrow.Column, what: str) -> FloatArray:

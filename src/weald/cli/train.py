@@ -68,6 +68,9 @@ def train(
             metavar="METHOD", help="Calibrate class probabilities out of bag: isotonic, sigmoid, beta or venn-abers"
         ),
     ] = None,
+    data_hash: Annotated[
+        bool, typer.Option("--data-hash", help="Keep a cryptographic hash of the training data, for weald audit")
+    ] = False,
     *,
     columns: ColumnOptions,
     fit: FitOptions,
@@ -79,6 +82,8 @@ def train(
     """
     check_place(out, report, read=[data])
     trained = fit_file(data, target, columns, fit, holdout=holdout, calibrate=calibrate, quiet=json)
+    if data_hash:
+        trained.model.attach_data_hash(trained.rows.X, trained.rows.y, trained.rows.weight)
     facts = summarize(trained)
     command = "weald " + shlex.join(sys.argv[1:])
     if out is not None:

@@ -25,6 +25,7 @@ from weald.data.schema import Categories, Schema, rules_of
 from weald.data.table import Reading, Table, TrainingArguments, measure
 from weald.data.task import Task
 from weald.data.types import Array, FloatArray, IntArray
+from weald.engines import data_hash
 from weald.engines.interface import Codes, Engine, OutOfBagVotes, Watch
 from weald.engines.native import Errors, NativeEngine, curve_of, name_trees, own_codes
 from weald.engines.params import Growth, count_bins
@@ -141,6 +142,11 @@ class CodeStore(TableSource):
     def fingerprint(self) -> int:
         """Fingerprint of the training data, as stored in trees."""
         return self._about.fingerprint
+
+    @property
+    def has_values(self) -> bool:
+        """Whether the values of all cells are known: each has a code of its own, or was kept."""
+        return all(f in self.values or np.array_equal(c[1], c[2]) for f, c in enumerate(self.columns))
 
     # ------------------------------------------------------------------------------------------------------- fit
 
@@ -340,6 +346,20 @@ class StoredEngine(NativeEngine):
     ) -> Codes:
         """Return the codes of the store."""
         return self._store.map_codes(self.core, table, n_threads)
+
+    def row_product(self, table: Table, n_threads: int = 1) -> int:
+        """Compute the multiset hash of the rows, some rows at a time."""
+        if not self._store.has_values:
+            raise DataError(
+                "The codes of this store cover several values, which it has not kept, so its values cannot be hashed. "
+                "Make the store with keep_values=True, or with max_bins=None."
+            )
+        words, copies = data_hash.row_words(table)
+        found = (
+            self.core.row_product(X, words[rows], None if copies is None else copies[rows], n_threads)
+            for rows, _, X in Values(self._store).blocks()
+        )
+        return data_hash.join(int.from_bytes(product, "little") for product in found)
 
     def grow(
         self,

@@ -31,7 +31,7 @@ from weald.dask.work_split import VALUE, divide, group_neighbors, share_threads
 from weald.data.schema import Schema
 from weald.data.table import Answer, Asked, Reading, Table
 from weald.data.types import BoolArray
-from weald.engines import params
+from weald.engines import data_hash, params
 from weald.engines.interface import Codes
 from weald.engines.native import NativeEngine
 from weald.errors import DataError, DataTypeError
@@ -232,6 +232,10 @@ class Coding:
             self._rows_here = self._cluster.gather(self._survey()[0])
         return self._rows_here
 
+    def row_product(self) -> int:
+        """Multiply the numbers of all rows, each table on its worker: the multiset hash of the table."""
+        return data_hash.join(self._cluster.gather_all(self._of_tables(_row_product)))
+
     def compute_on_rows(self, ask: Callable[[Table, Asked], Answer], asked: Asked) -> Answer:
         """Call a function with the targets and weights of all rows, on a worker."""
         found: Answer = self._cluster.gather(
@@ -348,6 +352,10 @@ class Coding:
         return self._cluster.submit_in_rounds(
             coded_partitions.join_code_maxima, found, priority=FIRST, wish=_spare(workers)
         )
+
+
+def _row_product(table: Table, n_threads: int) -> int:
+    return NativeEngine().row_product(table, n_threads)
 
 
 def _compute_on_rows(rows: Rows, labels: Labels, ask: Callable[[Table, Asked], Answer], asked: Asked) -> Answer:

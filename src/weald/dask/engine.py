@@ -116,6 +116,12 @@ class ClusterEngine(NativeEngine):
         source: Codes = super().bag_source(codes)
         return source
 
+    def row_product(self, table: Table, n_threads: int = 1) -> int:
+        """Compute the multiset hash of the rows: partitions on their workers, a local table locally."""
+        if isinstance(table, ClusterTable):
+            return table.coding.row_product()
+        return super().row_product(table, n_threads)
+
     # ------------------------------------------------------------------------------------------------------- grow
 
     def grow(

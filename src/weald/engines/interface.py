@@ -35,6 +35,7 @@ from weald.engines.threads import count_threads
 from weald.forest.forest import Forest, Origin
 
 if TYPE_CHECKING:
+    from weald.engines.error_surface import KnownRows, SurfaceErrors, SurfaceSettings, SurfaceSums, SurfaceTrees
     from weald.engines.free_features import DependenceSums, FreeFeatures, LocalBins
     from weald.engines.reference import kernels
 
@@ -146,6 +147,9 @@ class Engine(Protocol):
         watch: Watch | None,
     ) -> FloatArray:
         """Values of a kernel (prototypes x samples)."""
+
+    def row_product(self, table: Table, n_threads: int) -> int:
+        """Compute the multiset hash of the rows of a table: the product of their numbers (`data_hash.py`)."""
 
     def column(self, codes: Codes, feature: int) -> tuple[IntArray, FloatArray, FloatArray]:
         """Codes of a feature in the order of the table's rows, and the smallest and largest value of each code."""
@@ -304,6 +308,20 @@ class Engine(Protocol):
         `start` has the sums of earlier trees, to be continued. `room`: the forest's values are scaled down by 2^room,
         so that sums of huge numbers stay finite.
         """
+
+    def add_to_surface(
+        self,
+        trees: "SurfaceTrees",
+        X: Array,
+        settings: "SurfaceSettings",
+        known: "KnownRows",
+        state: "SurfaceSums",
+        n_threads: int,
+    ) -> "SurfaceErrors":
+        """Add the votes of trees, under each setting, for the rows that are new to them; compute errors."""
+
+    def link_strengths(self, forest: Forest, n_threads: int) -> FloatArray:
+        """Return the alpha at which pruning removes each split, in the user's units; -inf in leaves."""
 
     def collect(self, votes: "OutOfBagVotes") -> "OutOfBagVotes":
         """Return sums of votes as arrays of this process. An engine may store them elsewhere while trees are added."""

@@ -15,7 +15,9 @@ from weald.data.table import Table
 from weald.data.targets import Targets
 from weald.data.task import Task
 from weald.data.types import Array, FloatArray, IntArray
+from weald.engines import data_hash
 from weald.engines.derived_forms import forms_of
+from weald.engines.error_surface import KnownRows, SurfaceErrors, SurfaceSettings, SurfaceSums, SurfaceTrees
 from weald.engines.interface import (
     Block,
     Codes,
@@ -29,7 +31,7 @@ from weald.engines.interface import (
 from weald.engines.params import Growth
 from weald.errors import DataError, FormatError
 from weald.forest.forest import Forest, Origin
-from weald.forest.pruning import prune_forest
+from weald.forest.pruning import prune_forest, scale_decreases
 from weald.forest.shrinkage import shrink_forest
 
 if TYPE_CHECKING:
@@ -178,6 +180,15 @@ class NativeEngine(LocalEngine):
         hashes: npt.NDArray[np.uint64] = self.core.hash_values(X, targets, n_threads)
         return hashes
 
+    def row_product(self, table: Table, n_threads: int = 1) -> int:
+        """Compute the multiset hash of the rows of a table."""
+        words, copies = data_hash.row_words(table)
+        found = (
+            self.core.row_product(X, words[rows], None if copies is None else copies[rows], n_threads)
+            for rows, X in data_hash.dense_blocks(table.X)
+        )
+        return data_hash.join(int.from_bytes(product, "little") for product in found)
+
     def weigh_values(
         self,
         X: Array,
@@ -301,6 +312,49 @@ class NativeEngine(LocalEngine):
         """Find the leaf of every row in every tree."""
         leaves: IntArray = self._predictor(forest).leaves(self._by_row(X), n_threads, watch)
         return leaves
+
+    def add_to_surface(
+        self,
+        trees: SurfaceTrees,
+        X: Array,
+        settings: SurfaceSettings,
+        known: KnownRows,
+        state: SurfaceSums,
+        n_threads: int = 1,
+    ) -> SurfaceErrors:
+        """Add the votes of trees, under each setting, for the rows that are new to them; compute errors."""
+        forest = trees.forest
+        outside = trees.outside.view(np.uint8)
+        predictor = self._from_arrays(self.core.Predictor, forest)
+        rules = {name: settings.column(name) for name in ("min_impurity_decrease", "ccp_alpha")}
+        for name in ("max_depth", "min_samples_split", "max_leaf_nodes"):
+            rules[name] = settings.column(name).astype(np.int64)
+        found = self.core.add_to_surface(
+            _nodes_of(forest),
+            forest.size,
+            -2 * forest.target_exponent,
+            trees.weight,
+            [np.ascontiguousarray(votes).ravel() for votes in trees.votes],
+            predictor.leaves_outside(self._by_row(X), outside, n_threads),
+            {**rules, "votes": np.array(settings.votes, dtype=np.int32)},
+            None if known.classes is None else np.ascontiguousarray(known.classes, dtype=np.int32),
+            known.numbers,
+            known.weight,
+            trees.judged.view(np.uint8),
+            state.sums,
+            state.weight,
+            state.leaves,
+            n_threads,
+        )
+        losses, squares, weight, weight_squares, n_rows, leaves = found
+        shape = -1, len(settings)
+        return SurfaceErrors(
+            losses.reshape(shape), squares.reshape(shape), weight, weight_squares, n_rows, leaves.reshape(shape)
+        )
+
+    def link_strengths(self, forest: Forest, n_threads: int = 1) -> FloatArray:
+        """Return the alpha at which pruning removes each split."""
+        return scale_decreases(forest, self.core.link_strengths(_nodes_of(forest), n_threads))
 
     def sum_votes(
         self, forest: Forest, X: Array, voting: str, n_threads: int = 1, watch: Watch | None = None
@@ -704,6 +758,11 @@ class NativeEngine(LocalEngine):
     def _from_arrays(self, make: Callable[..., Any], forest: Forest, *more: Any) -> Any:
         """Let the core read the arrays of a forest, shrunk if it is. Those of a mapped file are checked on access."""
         return make(forest.n_features, forest.n_classes, shrink_forest(forest).arrays(), *more)
+
+
+def _nodes_of(forest: Forest) -> dict[str, Array]:
+    """Return the arrays that say which splits there are."""
+    return {name: getattr(forest, name) for name in ("tree_start", "feature", "right", "decrease")}
 
 
 def own_codes(codes: Codes) -> _core.Codes:

@@ -66,6 +66,7 @@ class TreeModel(BaseEstimator):
     target_name_: str  # where y has a name
     schema_: Schema
     kept_errors_: KeptErrors
+    data_hash_: str
     altered_by_: str  # only where the trees are not those of a fit, or of fits with the same stopping rules
 
     # ------------------------------------------------------------------------------------------------------- fit
@@ -196,6 +197,46 @@ class TreeModel(BaseEstimator):
         from weald.uncertainty.attached_errors import attach_errors
 
         return attach_errors(self, TrainingArguments(X, y, sample_weight, groups, stratify), held_out=held_out)
+
+    # ------------------------------------------------------------------------------------------- proof of training
+
+    def attach_data_hash(
+        self,
+        X: TableLike,
+        y: ColumnLike = None,
+        sample_weight: ColumnLike = None,
+        *,
+        groups: ColumnLike = None,
+        stratify: ColumnLike = None,
+    ) -> Self:
+        """Keep a cryptographic hash of the training data, for `weald.audit`: `data_hash_`, which `save` writes.
+
+        The hash covers the values, targets and weights of all rows, and the labels of classes and categories. It does
+        not depend on the order of the rows, on the engine, or on how a Dask collection or a code store is divided. A
+        row of weight 2 is the row twice. The hash takes about 2 microseconds of processor time for each row.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups, stratify
+            The table that the trees were grown from, rows in any order. Other data is refused.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import weald
+        >>> X, y = [[1.0], [2.0], [3.0], [4.0]], ["a", "a", "b", "b"]
+        >>> model = weald.RandomForestClassifier(10, random_state=0).fit(X, y)
+        >>> model.attach_data_hash(X, y).data_hash_[:16]
+        'e6f842c10697dd4b'
+        >>> model.attach_data_hash(X[::-1], y[::-1]).data_hash_[:16]
+        'e6f842c10697dd4b'
+        """
+        from weald.inspection.auditing.data_hash import attach_data_hash
+
+        return attach_data_hash(self, TrainingArguments(X, y, sample_weight, groups, stratify))
 
     # ----------------------------------------------------------------------------------------------- make others
 

@@ -13,7 +13,7 @@ prediction, so each error is that of the truncated forest to the last bit.
 import copy
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -25,9 +25,10 @@ import numpy as np
 from weald.data.arguments import Fraction, check_argument
 from weald.data.table import Reading, up_to_one
 from weald.data.task import Task
-from weald.data.types import Array, BoolArray, FloatArray, IntArray
+from weald.data.types import BoolArray, FloatArray, IntArray
 from weald.engines import progress
 from weald.engines.bagging import MAX_DRAWS
+from weald.engines.error_surface import KnownRows, SurfaceErrors, SurfaceSettings, SurfaceSums, SurfaceTrees
 from weald.engines.interface import Codes, Engine
 from weald.engines.threads import count_threads
 from weald.errors import DataError, ParameterError, shown
@@ -38,8 +39,8 @@ from weald.estimators.metrics import Metric
 from weald.estimators.prediction import voting_of
 from weald.estimators.same_data import require_same_data
 from weald.estimators.truncation import TRUNCATING, limits_for
+from weald.forest.error_sums import scale_of
 from weald.forest.forest import Forest
-from weald.forest.path_limits import TreePaths
 from weald.forest.pruning import link_strengths, scale_decreases
 from weald.forest.shrinkage import find_classes, predict_nodes
 from weald.forest.truncation import Limits
@@ -49,10 +50,9 @@ if TYPE_CHECKING:
 
 MOST_VALUES = 64  # of a parameter that is given without values
 MOST_OF_SEVERAL = 16  # where several parameters besides n_estimators are
-BLOCK_BYTES = 3 * 2**26  # of the settings that are measured at a time, for the sums and the votes of one tree
-LEAF_BYTES = 2**26  # of the trees that are walked at a time and their leaves, and again of what scores need
+BLOCK_BYTES = 3 * 2**26  # of the sums of the settings that are measured at a time
+LEAF_BYTES = 2**26  # of the trees that are walked at a time and the votes of their leaves, or of what scores need
 BYTES_OF_NODE = 64
-ROWS_AT_A_TIME = 2**14  # votes are added in pieces that stay in the cache
 RULES = ("minimum", "one_standard_error")
 SHRINKAGES = (0.0, 0.1, 1.0, 10.0, 25.0, 50.0, 100.0, 500.0)  # lambda, in units of sample weight
 
@@ -246,7 +246,7 @@ def measure_surface(
     names = _read_names(rows.model, parameters, given)
     several = len([name for name in names if name != "n_estimators"]) > 1
     most = MOST_OF_SEVERAL if several else MOST_VALUES
-    axes = {name: given.get(name) or suggest_values(rows.model, name, most) for name in names}
+    axes = {name: given.get(name) or suggest_values(rows.model, name, most, rows.engine) for name in names}
     n_trees = axes.get("n_estimators", [rows.model.forest_.n_trees])
     of_growth = {name: of for name, of in axes.items() if name != "n_estimators"}
     settings = [dict(zip(of_growth, some, strict=True)) for some in itertools.product(*of_growth.values())]
@@ -304,13 +304,16 @@ def choose_shrinkage(rows: RowsToScore, verbose: int = 0) -> float:
     return shrinkage
 
 
-def suggest_values(model: "TreeModel", name: str, most: int = MOST_VALUES) -> list[Any]:
-    """List values of a parameter that change the forest, from the strictest to what it was grown with."""
+def suggest_values(model: "TreeModel", name: str, most: int = MOST_VALUES, engine: Engine | None = None) -> list[Any]:
+    """List values of a parameter that change the forest, from the strictest to what it was grown with.
+
+    `engine` computes the strengths of splits; None: that of plain Python.
+    """
     forest: Forest = model.forest_
     if name == "shrinkage":
         return list(SHRINKAGES)
     if name in ("min_impurity_decrease", "ccp_alpha"):
-        return _suggest_decreases(model, name, most)
+        return _suggest_decreases(model, name, most, engine)
     if name == "n_estimators":
         return _spread_whole(1, forest.n_trees, most)
     if name == "max_depth":
@@ -323,11 +326,14 @@ def suggest_values(model: "TreeModel", name: str, most: int = MOST_VALUES) -> li
     return _spread_whole(low, high, most)[::-1]
 
 
-def _suggest_decreases(model: "TreeModel", name: str, most: int) -> list[float]:
+def _suggest_decreases(model: "TreeModel", name: str, most: int, engine: Engine | None) -> list[float]:
     """Take quantiles of the values at which splits are removed."""
     forest = model.forest_
     given = float(getattr(model, name)) if name == "ccp_alpha" else model.growth_.min_impurity_decrease
-    decreases = scale_decreases(forest, forest.decrease) if name == "min_impurity_decrease" else link_strengths(forest)
+    if name == "min_impurity_decrease":
+        decreases = scale_decreases(forest, forest.decrease)
+    else:
+        decreases = engine.link_strengths(forest, count_threads(model.n_jobs)) if engine else link_strengths(forest)
     found = decreases[forest.feature >= 0]
     found = found[(found > given) & np.isfinite(found)]
     if not len(found):
@@ -348,7 +354,7 @@ def _spread_whole(low: int, high: int, most: int) -> list[int]:
 
 
 class _Pass:
-    """One pass over the trees for a block of settings; sums of votes are kept for each setting, class and row."""
+    """One pass over the trees for a block of settings; sums of votes are kept for each row, class and setting."""
 
     def __init__(
         self,
@@ -361,150 +367,154 @@ class _Pass:
         self.forest: Forest = rows.model.forest_.with_shrinkage(0.0)
         self.table = rows.reading.table.in_memory()
         self.n_threads = count_threads(rows.model.n_jobs)
-        # A score needs a few arrays of the size of the sums of a setting.
-        self.n_judges = min(self.n_threads, max(1, LEAF_BYTES // (32 * self.forest.width * self.table.n_rows)))
         self.hard = voting_of(rows.model) == "hard"
-        self.most_nodes = int(np.diff(self.forest.tree_start).max())
-        self.most_leaves = max((limits.max_leaf_nodes for limits, _ in rules), default=0)
+        n_nodes = np.diff(self.forest.tree_start)
+        self.n_nodes, self.n_leaves = n_nodes, (n_nodes + 1) // 2
         given = self.table.weight
         self.weight = np.ones(self.table.n_rows) if given is None else given
+        classify = self.forest.task is Task.CLASSIFICATION
+        self.scale = 0 if classify else scale_of(self.table.target)
+        self.known = KnownRows(
+            self.table.target if classify else None,
+            None if classify else np.ldexp(self.table.target, -self.scale),
+            up_to_one(self.weight),
+        )
+        if not classify:
+            _require_finite_sums(self.forest)
 
     def run(self, verbose: int) -> tuple[FloatArray, ...]:
         """Return the arrays of a surface, from errors to numbers of rows (settings x numbers of trees)."""
         shape = len(self.rules), len(self.n_trees)
         results = tuple(np.full(shape, np.nan) for _ in range(5))
         step = self._settings_of_block()
-        blocks = [range(first, min(first + step, shape[0])) for first in range(0, shape[0], step)]
+        blocks = [self.rules[first : first + step] for first in range(0, shape[0], step)]
         last = max(self.n_trees)
         with progress.watch_fit(verbose, len(blocks) * last) as watch:
             for b, block in enumerate(blocks):
-                for t, found in self._judge_block(block, last):
-                    columns = [i for i, n in enumerate(self.n_trees) if n == t]
-                    if columns:
-                        for array, of_block in zip(results, found(), strict=True):
-                            array[block.start : block.stop, columns] = np.reshape(of_block, (-1, 1))
+                for end, found in self._measure_block(block, last):
+                    for t, arrays in found:
+                        columns = [i for i, n in enumerate(self.n_trees) if n == t]
+                        for array, of_block in zip(results, arrays, strict=True):
+                            array[b * step : b * step + len(block), columns] = np.reshape(of_block, (-1, 1))
                     if watch:
-                        watch((b * last + t) / (len(blocks) * last))
-                del found  # it holds the sums of this block
+                        watch((b * last + end) / (len(blocks) * last))
         return results
 
     def _settings_of_block(self) -> int:
-        """Return how many settings fit: each has sums and the nodes in which rows end; each lambda has votes."""
-        width, n_shrinkages = self.forest.width, len({shrinkage for _, shrinkage in self.rules})
-        of_setting, of_shrinkage = 8 * width * self.table.n_rows + 10 * self.most_nodes, 8 * width * self.most_nodes
-        few = BLOCK_BYTES // (of_setting + of_shrinkage)  # each with its own lambda
-        return max(1, few, (BLOCK_BYTES - n_shrinkages * of_shrinkage) // of_setting)
+        """Return how many settings fit: each has sums, and votes of the leaves of a tree."""
+        of_setting = (
+            8 * self.forest.width * max(self.table.n_rows, int(self.n_leaves.max()) * BLOCK_BYTES // LEAF_BYTES)
+        )
+        return max(1, BLOCK_BYTES // of_setting)
 
-    def _judge_block(self, block: range, last: int) -> Iterator[tuple[int, Callable[[], tuple[list[float], ...]]]]:
-        """Add the votes of each tree; yield its number, from 1, and a function that scores the trees so far."""
-        n_rows, width = self.table.n_rows, self.forest.width
-        sums = np.zeros((len(block), width, n_rows))
-        counts = np.zeros(n_rows, dtype=np.int64)
-        leaves = np.zeros(len(block), dtype=np.int64)
-        has_vote = self.forest.has_vote()
-        with ThreadPoolExecutor(self.n_threads) as pool, ThreadPoolExecutor(self.n_judges) as judges:
-            for t, paths, leaf_of, outside in self._trees(last):
-                if has_vote[t] or self.forest.task is Task.REGRESSION:
-                    limits, shrinkages = zip(*self.rules[block.start : block.stop], strict=True)
-                    kept = {some: paths.keep_splits(some) for some in set(limits)}
-                    leaves += [int(kept[some].sum()) + 1 for some in limits]
-                    ends = {some: paths.ends(splits) for some, splits in kept.items()}
-                    said = {some: self._said(paths.tree.with_shrinkage(some)) for some in set(shrinkages)}
-                    place = np.where(outside, leaf_of, paths.tree.n_nodes)  # the entry behind the nodes votes 0
-                    of_settings = map(ends.get, limits), map(said.get, shrinkages)
-                    list(pool.map(_add_votes, sums, *of_settings, itertools.repeat(place)))
-                    del kept, ends, said
-                    counts += outside
-                else:
-                    leaves += 1
-                yield t + 1, partial(self._judge, judges, sums, counts, leaves)
+    def _measure_block(
+        self, block: Sequence[tuple[Limits, float]], last: int
+    ) -> Iterator[tuple[int, Iterable[tuple[int, tuple[FloatArray, ...]]]]]:
+        """Add the votes of some trees at a time; yield the number of trees so far, and the results after each judged.
 
-    def _trees(self, last: int) -> Iterator[tuple[int, TreePaths, IntArray, BoolArray]]:
-        """Yield each tree with the leaf of each row, and which rows are new to it."""
-        n_rows = self.table.n_rows
-        step = max(1, LEAF_BYTES // (16 * n_rows + BYTES_OF_NODE * self.most_nodes))
-        for begin in range(0, last, step):
-            end = min(begin + step, last)
+        The results are errors, standard errors, leaves, fractions of the rows and their number.
+        """
+        limits, shrinkages = zip(*block, strict=True)
+        different = list(dict.fromkeys(shrinkages))
+        settings = SurfaceSettings(limits, [different.index(shrinkage) for shrinkage in shrinkages])
+        state = SurfaceSums.empty(self.table.n_rows, self.forest.width, len(block))
+        for begin, end in self._parts(len(block), len(different), last):
             some = self.forest.take(range(begin, end))
-            leaves = self.rows.engine.leaves(some, self.table.X, self.n_threads, None)
-            outside = self.rows.outside(begin, end, self.n_threads)
-            for t in range(begin, end):
-                tree = self.forest.take([t])
-                yield t, TreePaths(tree, self.most_leaves), leaves[:, t - begin].astype(np.intp), outside[t - begin]
+            judged = np.isin(np.arange(begin + 1, end + 1), self.n_trees)
+            trees = SurfaceTrees(
+                some,
+                self.rows.outside(begin, end, self.n_threads),
+                [self._votes(some.with_shrinkage(shrinkage)) for shrinkage in different],
+                _vote_weights(some),
+                judged & (self.scoring is None),
+            )
+            found = self.rows.engine.add_to_surface(trees, self.table.X, settings, self.known, state, self.n_threads)
+            numbers = (np.flatnonzero(judged) + begin + 1).tolist()
+            if self.scoring is None:
+                yield end, zip(numbers, self._errors(found), strict=True)
+            else:
+                yield end, [(t, self._scores(state)) for t in numbers]
 
-    def _said(self, tree: Forest) -> FloatArray:
-        """Return the vote of each node, and of the entry behind them, 0 (classes x nodes and 1)."""
-        is_soft = tree.task is Task.REGRESSION or not self.hard
-        votes = predict_nodes(tree) if is_soft else np.eye(tree.n_classes)[find_classes(tree)]
-        return np.column_stack([votes.T, np.zeros(votes.shape[1])])
+    def _parts(self, n_settings: int, n_shrinkages: int, last: int) -> Iterator[tuple[int, int]]:
+        """Divide the trees into parts whose tables fit into memory; a score ends a part."""
+        of_leaf, of_node = 8 * self.forest.width * n_settings, BYTES_OF_NODE + 8 * self.forest.width * n_shrinkages
+        sizes = (of_leaf * self.n_leaves + of_node * self.n_nodes + 5 * self.table.n_rows).tolist()
+        begin = 0
+        while begin < last:
+            end = begin + 1
+            while (
+                end < last and sum(sizes[begin : end + 1]) <= LEAF_BYTES and not (self.scoring and end in self.n_trees)
+            ):
+                end += 1
+            yield begin, end
+            begin = end
 
-    def _judge(
-        self, pool: ThreadPoolExecutor, sums: FloatArray, counts: IntArray, leaves: IntArray
-    ) -> tuple[list[float], ...]:
-        """Judge the votes so far: error, standard error, number of leaves and share of rows of each setting."""
-        known = counts > 0
+    def _votes(self, trees: Forest) -> FloatArray:
+        """Return what each node adds to the sums (nodes x width): scaled targets, or votes by weight."""
+        if trees.task is Task.REGRESSION:
+            return np.ldexp(predict_nodes(trees), -self.scale)
+        votes = np.eye(trees.n_classes)[find_classes(trees)] if self.hard else predict_nodes(trees)
+        return votes * np.repeat(_vote_weights(trees), np.diff(trees.tree_start))[:, None]
+
+    def _errors(self, found: SurfaceErrors) -> Iterator[tuple[FloatArray, ...]]:
+        """Return errors, standard errors, leaves, fractions and numbers of rows after each judged tree."""
+        exponent = int(np.frexp(self.weight.max())[1])  # by which weights were scaled to at most 1
+        for j, weight in enumerate(found.weight):
+            share, nothing = found.n_rows[j] / self.table.n_rows, np.full(found.leaves.shape[1], np.nan)
+            if not weight:
+                yield nothing, nothing, found.leaves[j], nothing * 0.0 + share, nothing * 0.0
+                continue
+            whole = self.table.weights_whole
+            n = float(np.ldexp(weight, exponent)) if whole else weight**2 / found.weight_squares[j]
+            error = found.losses[j] / weight
+            if self.known.classes is not None:
+                spread = np.sqrt(error * (1.0 - error) / n)
+            else:
+                with np.errstate(over="ignore"):  # with huge numbers
+                    error = np.ldexp(error, 2 * self.scale)
+                    spread = np.ldexp(np.sqrt(found.squares[j] / weight), 2 * self.scale) / math.sqrt(n)
+            same = np.ones(len(error))
+            yield error, spread, found.leaves[j], same * share, same * n
+
+    def _scores(self, state: SurfaceSums) -> tuple[FloatArray, ...]:
+        """Return the results of a metric; it is called for each setting."""
+        known = state.weight > 0
         n = metrics.effective_rows(self.weight[known], whole=self.table.weights_whole)
-        of_rows = [float(known.mean())] * len(sums), [n] * len(sums)
+        nothing, same = np.full(len(state.leaves), np.nan), np.ones(len(state.leaves))
+        of_rows = nothing, same * state.leaves, same * known.mean(), same * n
         if not known.any():
-            return [math.nan] * len(sums), [math.nan] * len(sums), leaves.tolist(), *of_rows
-        whole = bool(known.all())
-        truth = self.table.target if whole else self.table.target[known]
-        weight = self.weight if whole else self.weight[known]
-        divisor = (counts if whole else counts[known]).astype(np.float64)
-        judge = _Judge(self.rows.reading.classes, truth, weight, self.scoring, n)
-        found = list(pool.map(lambda some: judge((some if whole else some[:, known]) / divisor), sums))
-        return [error for error, _ in found], [spread for _, spread in found], leaves.tolist(), *of_rows
+            return nothing, *of_rows
+        # A score needs a few arrays of the size of the sums of a setting.
+        n_judges = min(self.n_threads, max(1, LEAF_BYTES // (32 * self.forest.width * self.table.n_rows)))
+        judge = partial(self._score, state, known)
+        with ThreadPoolExecutor(n_judges) as pool:
+            return np.array(list(pool.map(judge, range(len(nothing))))), *of_rows
+
+    def _score(self, state: SurfaceSums, known: BoolArray, setting: int) -> float:
+        """Return minus the score of a setting."""
+        scoring, classes = self.scoring, self.rows.reading.classes
+        assert scoring is not None  # noqa: S101  (for the type checker: the caller has asked)
+        averages = np.ldexp(state.sums[known, :, setting] / state.weight[known, None], self.scale)
+        truth, weight = self.table.target[known], self.weight[known]
+        weights = None if (weight == 1).all() else weight
+        labels = truth if classes is None else classes[truth]
+        if isinstance(scoring, str) or metrics.is_scorer(scoring):
+            by_row = averages[:, 0] if classes is None else averages
+            return -metrics.call_scorer(scoring, classes, by_row, labels, weights)
+        predicted = averages[:, 0] if classes is None else classes[averages.argmax(axis=1)]
+        return -metrics.call_metric(scoring, labels, predicted, weights)
 
 
-def _add_votes(sums: FloatArray, ends: IntArray, said: FloatArray, place: IntArray) -> None:
-    """Add the votes of a tree under one setting; rows in its bag get 0."""
-    with np.errstate(over="ignore"):  # judged later
-        for begin in range(0, len(place), ROWS_AT_A_TIME):
-            rows = slice(begin, begin + ROWS_AT_A_TIME)
-            nodes = ends.take(place[rows])
-            for k, votes in enumerate(said):
-                sums[k, rows] += votes.take(nodes)
+def _vote_weights(trees: Forest) -> FloatArray:
+    """Return the weight of the votes of each tree; 0: its bag is empty, so it has none."""
+    if trees.task is Task.REGRESSION:
+        return np.ones(trees.n_trees)
+    weight = trees.tree_weight if len(trees.tree_weight) else np.ones(trees.n_trees)
+    return np.where(trees.has_vote(), weight, 0.0)
 
 
-@dataclass(frozen=True)
-class _Judge:
-    """Scores averages of votes of some rows."""
-
-    classes: Array | None
-    truth: Array
-    weight: FloatArray
-    scoring: Metric | str | None
-    n_rows: float
-
-    def __call__(self, averages: FloatArray) -> tuple[float, float]:
-        """Return the error and its standard error (averages: classes x rows)."""
-        if not np.isfinite(averages).all():
+def _require_finite_sums(forest: Forest) -> None:
+    """Refuse numbers whose sums over trees overflow: their errors would be infinite."""
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.abs(forest.value).max() * forest.n_trees):
             raise DataError("The targets are so large that their sums overflow. Scale y down for a surface.")
-        if self.scoring is not None:
-            return self._ask(averages), math.nan
-        if self.classes is not None:
-            wrong = _winners(averages) != self.truth
-            error = float(np.average(wrong, weights=up_to_one(self.weight)))
-            return error, math.sqrt(error * (1.0 - error) / self.n_rows)
-        error = metrics.mean_squared_error(self.truth, averages[0], self.weight)
-        spread = metrics.spread_of_squares(self.truth, averages[0], self.weight)
-        return error, spread / math.sqrt(self.n_rows)
-
-    def _ask(self, averages: FloatArray) -> float:
-        weights = None if (self.weight == 1).all() else self.weight
-        labels = self.truth if self.classes is None else self.classes[self.truth]
-        assert self.scoring is not None  # noqa: S101  (for the type checker: the caller has asked)
-        if isinstance(self.scoring, str) or metrics.is_scorer(self.scoring):
-            by_row = averages[0] if self.classes is None else np.ascontiguousarray(averages.T)
-            return -metrics.call_scorer(self.scoring, self.classes, by_row, labels, weights)
-        predicted = averages[0] if self.classes is None else self.classes[_winners(averages)]
-        return -metrics.call_metric(self.scoring, labels, predicted, weights)
-
-
-def _winners(averages: FloatArray) -> IntArray:
-    """Choose the class of the largest average, ties to the first (classes x rows)."""
-    if len(averages) == 2:
-        second: IntArray = (averages[1] > averages[0]).astype(np.int64)
-        return second
-    winners: IntArray = averages.argmax(axis=0)
-    return winners

@@ -54,6 +54,7 @@ LEARNED = frozenset(
         "n_samples_fit_",
         "feature_names_in_",
         "target_name_",
+        "data_hash_",
         "schema_",
         "n_outputs_",
         "classes_",

@@ -46,6 +46,16 @@ class Grower:
         what = (self.codes if codes is None else codes, self.growth, self.seed, first, n_trees, self.n_threads)
         return self.engine.grow(*what, watch, self.ccp_alpha).with_shrinkage(self.shrinkage)
 
+    def grow_targets(self, first: int, n_trees: int, watch: Watch | None = None) -> tuple[Forest, ...]:
+        """Grow trees of several targets without showing progress."""
+        targets = self.reading.table.targets
+        assert targets is not None  # noqa: S101  (for the type checker: the caller has asked)
+        what = (self.codes, targets, self.growth, self.seed, first, n_trees, self.n_threads)
+        grown = self.engine.grow_targets(*what, watch)
+        if self.ccp_alpha > 0:  # the forests differ only in their leaf values, so the same splits are removed
+            grown = tuple(prune_forest(forest, self.ccp_alpha) for forest in grown)
+        return tuple(forest.with_shrinkage(self.shrinkage) for forest in grown)
+
     def grow_and_vote(self, n_trees: int, *, wants_votes: bool) -> tuple[Forest, OutOfBagVotes | None]:
         """Grow the first trees; also sum their out-of-bag votes if the engine can do so during growth."""
         what = (self.codes, self.growth, self.seed, n_trees, self.n_threads)
@@ -122,14 +132,8 @@ def grow_targets(grower: Grower, plan: Plan, old: tuple[Forest, ...]) -> tuple[F
         if not _needs_more_trees(plan, old[0]):
             return old
     first, n_trees = (old[0].next_tree(grower.seed), plan.n_trees - old[0].n_trees) if old else (0, plan.n_trees)
-    targets = grower.reading.table.targets
-    assert targets is not None  # noqa: S101  (for the type checker: the caller has asked)
-    what = (grower.codes, targets, grower.growth, grower.seed, first, n_trees, grower.n_threads)
     with progress.watch_fit(grower.verbose, n_trees) as watch:
-        grown = grower.engine.grow_targets(*what, watch)
-    if grower.ccp_alpha > 0:  # the forests differ only in their leaf values, so the same splits are removed
-        grown = tuple(prune_forest(forest, grower.ccp_alpha) for forest in grown)
-    grown = tuple(forest.with_shrinkage(grower.shrinkage) for forest in grown)
+        grown = grower.grow_targets(first, n_trees, watch)
     return tuple(map(Forest.join, old, grown)) if old else grown
 
 

@@ -87,7 +87,7 @@ def merge(models: Iterable[AnyForest]) -> AnyForest:
         merged.__dict__["leaf_times_"] = reduce(lambda one, two: one.join(two, merged.forest_), times)
     for model in given[1:]:
         note_mixed(merged, model, "merge")
-    for name in ("n_samples_fit_", "target_name_"):
+    for name in ("n_samples_fit_", "target_name_", "data_hash_"):
         if hasattr(merged, name) and len({getattr(model, name, None) for model in given}) > 1:
             delattr(merged, name)  # they come from different tables
     return merged

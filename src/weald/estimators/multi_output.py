@@ -244,6 +244,7 @@ def select_target(model: Model, number: int) -> Model:
     if "forests_" not in known:
         return one
     known["forest_"] = known.pop("forests_")[number]
+    known.pop("data_hash_", None)  # of all targets
     for name in [name for name in known if name == "tree_" or (name.startswith("oob_") and name.endswith("_"))]:
         del known[name]
     known.update({name: known[name][number] for name in ("classes_", "n_classes_") if name in known}, n_outputs_=1)

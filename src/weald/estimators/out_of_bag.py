@@ -20,7 +20,8 @@ import numpy as np
 
 from weald.data.arguments import Fraction, OneOf, WholeNumber, check_argument, is_whole
 from weald.data.short_repr import short_repr
-from weald.data.table import Reading, up_to_one
+from weald.data.table import Reading, Table, up_to_one
+from weald.data.task import Task
 from weald.data.types import Array, BoolArray, FloatArray, IntArray
 from weald.engines.interface import Codes, Engine, OutOfBagVotes
 from weald.engines.params import Growth
@@ -30,6 +31,7 @@ from weald.estimators.calibration.calibrator import METHODS, Calibrator, calibra
 from weald.estimators.metrics import Calibration, Metric, Threshold
 from weald.estimators.resampling import BAGGING
 from weald.forest import votes
+from weald.forest.error_sums import mean_loss, scale_of
 from weald.forest.forest import Forest, Origin
 
 if TYPE_CHECKING:
@@ -99,6 +101,18 @@ def estimate_out_of_bag(how: Bagged, reading: Reading, found: OutOfBagVotes | No
     if result.share < 1:
         _warn_of_unseen(result)
     return result
+
+
+def _mean_error(table: Table, found: OutOfBagVotes) -> float:
+    """Return the error of mean votes: that of an error surface, to the last bit."""
+    known, weight = found.n_trees > 0, np.ones(table.n_rows) if table.weight is None else table.weight
+    if table.task is Task.CLASSIFICATION:
+        wrong = found.sums.argmax(axis=1) != table.target
+        return mean_loss(wrong.astype(np.float64), up_to_one(weight), known)
+    scale = scale_of(table.target)
+    apart = np.ldexp(table.target, -scale) - np.ldexp(found.sums, -scale)
+    with np.errstate(over="ignore"):  # with huge numbers it overflows
+        return float(np.ldexp(mean_loss(apart * apart, up_to_one(weight), known), 2 * scale))
 
 
 class OutOfBag:
@@ -175,7 +189,7 @@ class OutOfBag:
         self.rows_to_score: RowsToScore | None = None  # the model and its table, until pickled
         self._n_effective = metrics.effective_rows(weight[found.n_trees > 0], whole=table.weights_whole)
         self._error_spread = self._spread_of_errors()
-        self.error = self._mean_error()
+        self.error = _mean_error(table, found)
 
     # ------------------------------------------------------------------------------------------------ predictions
 
@@ -211,14 +225,6 @@ class OutOfBag:
         return winners
 
     # ----------------------------------------------------------------------------------------------------- errors
-
-    def _mean_error(self) -> float:
-        truth, weight = self._seen()
-        if not len(truth):
-            return np.nan
-        if self.classes is not None:
-            return float(np.average(self._winners()[self.mask] != truth, weights=up_to_one(weight)))
-        return metrics.mean_squared_error(truth, self._averages[self.mask], weight)
 
     def _spread_of_errors(self) -> float:
         """Standard deviation of the squared errors of a regression."""

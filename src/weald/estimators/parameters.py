@@ -496,6 +496,11 @@ ATTRIBUTES = (
     Attribute("oob_error_", "float", "Mean squared error of out-of-bag rows.", Task.REGRESSION, True),
     Attribute("oob_fraction_", "float", "Fraction of rows that are out of at least one bag.", None, True),
     Attribute(
+        "data_hash_",
+        "str",
+        "Cryptographic hash of the training data, after `attach_data_hash`.",
+    ),
+    Attribute(
         "leaf_targets_",
         "weald.forest.leaf_targets.LeafTargets",
         "The training targets of each leaf, if `keep_targets` is set or after `attach_targets`.",

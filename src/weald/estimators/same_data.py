@@ -1,6 +1,7 @@
 """Check that data is that of the fit, by the fingerprint stored with each tree.
 
 require_same_data        refuse data that a tree was not grown from
+find_other_data          count the trees that were grown from other data
 refuse_other_values      refuse to add trees from data of the same ranks but other values
 refuse_other_contract    refuse to add trees to trees of another contract version
 """
@@ -28,10 +29,19 @@ def require_same_data(forest: Forest, codes: Codes, reading: Reading) -> None:
             f"bags by version {CONTRACT_VERSION}. Use the weald that grew them, evaluate them on other rows, or fit "
             "again."
         )
-    differences = [(origin.n_trees, _difference(origin, codes, reading)) for origin in forest.origins]
-    found = [words for _, words in differences if words]
+    found = find_other_data(forest, codes, reading)
     if found:
-        raise other_data(sum(n for n, words in differences if words), forest.n_trees, found[0])
+        raise other_data(sum(found.values()), forest.n_trees, next(iter(found)))
+
+
+def find_other_data(forest: Forest, codes: Codes, reading: Reading) -> dict[str, int]:
+    """Count the trees that were not grown from this data, by what differs."""
+    found: dict[str, int] = {}
+    for origin in forest.origins:
+        words = _difference(origin, codes, reading)
+        if words:
+            found[words] = found.get(words, 0) + origin.n_trees
+    return found
 
 
 def refuse_other_values(forest: Forest, data: int, values: int | None) -> None:

@@ -7,13 +7,15 @@ the fit, compared with the fingerprint stored with each tree, and the bags are d
     read_training_data    from X, y and weights to a TrainingData; other data is refused
     read_again            the same for trees whose bags are drawn again
     is_training_data      tells whether a table is the one that the trees were grown from
+    read_as_fit           from X, y and weights to a table, with any engine
+    require_same_columns  refuse a table of other columns, classes or categories
     read_new_rows         from any X and y to a TrainingData without bags: rows that are new to every tree
     open_bags             the forest with its bags
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -44,6 +46,8 @@ from weald.forest.forest import Forest
 
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
+
+Model = TypeVar("Model", bound="TreeModel")
 
 BATCH_BYTES = 2**27  # of bags held at a time
 MOST_BYTES = 2**33  # of a sparse table converted to a dense one
@@ -247,13 +251,26 @@ def open_bags(model: "TreeModel", data: TrainingArguments) -> tuple[Bagged, Read
     return training.bagged(), training.reading
 
 
-def _read(model: "TreeModel", data: TrainingArguments, *, new: bool = False) -> TrainingData:
+def read_as_fit(
+    model: Model, engine: Engine, data: TrainingArguments, *, new: bool = False
+) -> tuple[Model, Reading]:
+    """Read a table as a fit does. Also returns the copy of the model that has learned its columns."""
     reader = unfitted_copy(model)  # reading sets attributes
     reader.seed_ = model.seed_
-    engine = open_engine(model.engine, data.X).local  # even if the trees were grown elsewhere
     if model.task is Task.SURVIVAL:
         data = number_again(model, data, new=new)
-    reading = features_of(reader).read(engine, data, model)
+    return reader, features_of(reader).read(engine, data, model)
+
+
+def require_same_columns(model: Model, reader: Model, reading: Reading) -> None:
+    """Refuse a table with other columns, targets, classes or categories than that of the fit."""
+    _require_same_shape(model, reader, reading)
+    _require_same_labels(model, reader, reading)
+
+
+def _read(model: "TreeModel", data: TrainingArguments, *, new: bool = False) -> TrainingData:
+    engine = open_engine(model.engine, data.X).local  # even if the trees were grown elsewhere
+    reader, reading = read_as_fit(model, engine, data, new=new)
     _require_same_shape(model, reader, reading)
     if new:  # classes and categories keep the codes of the fit, even if these rows lack some
         reading = reading if reading.classes is None else _number_as_the_forest(reading, labels_of(model))

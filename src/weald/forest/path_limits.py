@@ -75,10 +75,8 @@ class TreePaths:
         return scale_decreases(self.tree, strengths)
 
     def ends(self, kept: BoolArray) -> IntArray:
-        """For each node, the node in which its rows end: the nodes below a leaf directly follow it.
-
-        Behind the nodes there is one more entry, which ends in itself.
-        """
+        """For each node, the node in which its rows end: the nodes below a leaf directly follow it."""
         alive = kept[self.parent]
         alive[0] = True
-        return np.append(np.maximum.accumulate(np.where(alive, np.arange(len(alive)), 0)), len(alive))
+        ends: IntArray = np.maximum.accumulate(np.where(alive, np.arange(len(alive)), 0))
+        return ends

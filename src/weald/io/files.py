@@ -15,6 +15,7 @@ import json
 import math
 import mmap as memory
 import os
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -88,9 +89,12 @@ LEARNED: dict[str, Hint] = {
 }
 IN_FILES = {"oob_fraction_": "oob_share_"}  # attributes that have another name in files
 TRAINING = "training"  # an optional note: facts about the training table that predictions do not need
+OF_TRAINING = {"rows": "n_samples_fit_", "target": "target_name_", "data_hash": "data_hash_"}
+SHA256 = "[0-9a-f]{64}"
 APART = (
     "n_samples_fit_",
     "target_name_",
+    "data_hash_",
     "forest_",
     "forests_",
     "growth_",
@@ -292,16 +296,18 @@ def _learned(model: "TreeModel") -> dict[str, object]:
 
 
 def _write_training(model: "TreeModel") -> dict[str, Json]:
-    """Store the number of training rows and the name of the target, if known."""
-    kept = {"rows": getattr(model, "n_samples_fit_", None), "target": getattr(model, "target_name_", None)}
+    """Store the number of training rows, the name of the target and the hash of the data, if known."""
+    kept = {name: getattr(model, attribute, None) for name, attribute in OF_TRAINING.items()}
     return {name: value for name, value in kept.items() if value is not None}
 
 
 def _read_training(model: "TreeModel", written: Json) -> None:
-    kinds = {"rows": int, "target": str}
+    kinds = {"rows": int, "target": str, "data_hash": str}
     proper = isinstance(written, dict) and all(type(written.get(name, kind())) is kind for name, kind in kinds.items())
-    require(proper and 0 <= written.get("rows", 0) < 2**63, "The notes on the training data are invalid.")
-    for name, attribute in (("rows", "n_samples_fit_"), ("target", "target_name_")):
+    proper = proper and 0 <= written.get("rows", 0) < 2**63
+    proper = proper and re.fullmatch(SHA256, written.get("data_hash", "0" * 64)) is not None
+    require(proper, "The notes on the training data are invalid.")
+    for name, attribute in OF_TRAINING.items():
         if name in written:
             setattr(model, attribute, written[name])
 

@@ -12,6 +12,8 @@ from weald.data.table import Table
 from weald.data.targets import Targets
 from weald.data.task import Task
 from weald.data.types import Array, FloatArray, IntArray
+from weald.engines import data_hash
+from weald.engines.error_surface import KnownRows, SurfaceErrors, SurfaceSettings, SurfaceSums, SurfaceTrees
 from weald.engines.free_features import NO_BIN, DependenceSums, FreeFeatures, LocalBins
 from weald.engines.interface import (
     Block,
@@ -26,12 +28,22 @@ from weald.engines.interface import (
 )
 from weald.engines.params import Growth
 from weald.engines.quadrature import make_rule
-from weald.engines.reference import definition, dependence, interventional, kernels, permutation, shap, survival
+from weald.engines.reference import (
+    definition,
+    dependence,
+    error_surface,
+    interventional,
+    kernels,
+    permutation,
+    shap,
+    survival,
+)
 from weald.engines.reference import multi_output as several
 from weald.engines.reference import proximity as share
+from weald.engines.reference.data_hash import row_product as product_of_rows
 from weald.engines.reference.shrinkage import shrink_tree
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest, Origin
-from weald.forest.pruning import prune_forest
+from weald.forest.pruning import link_strengths, prune_forest
 
 
 class ReferenceEngine(LocalEngine):
@@ -65,6 +77,13 @@ class ReferenceEngine(LocalEngine):
         """Convert a table given in blocks of columns to codes and ranks."""
         X = np.hstack([block for block, _ in blocks])
         return self.code(dataclasses.replace(table, X=X), max_bins, n_threads, watch)
+
+    def row_product(self, table: Table, n_threads: int = 1) -> int:
+        """Compute the multiset hash of the rows of a table."""
+        words, copies = data_hash.row_words(table)
+        bits = [[definition.float_bits(x) for x in row] for row in _dense(table.X).tolist()]
+        rows = [of_values + more for of_values, more in zip(bits, words.tolist(), strict=True)]
+        return product_of_rows(rows, None if copies is None else copies.tolist())
 
     def kernel_columns(
         self,
@@ -148,6 +167,22 @@ class ReferenceEngine(LocalEngine):
         rows = _dense(X).tolist()
         found = [[definition.find_leaf(tree, row) for row in rows] for tree in _flat_trees(forest)]
         return np.array(found, dtype=np.int32).reshape(forest.n_trees, len(rows)).T
+
+    def add_to_surface(
+        self,
+        trees: SurfaceTrees,
+        X: Array,
+        settings: SurfaceSettings,
+        known: KnownRows,
+        state: SurfaceSums,
+        n_threads: int = 1,
+    ) -> SurfaceErrors:
+        """Add the votes of trees, under each setting, for the rows that are new to them; compute errors."""
+        return error_surface.add_to_surface(trees, self.leaves(trees.forest, X), settings, known, state)
+
+    def link_strengths(self, forest: Forest, n_threads: int = 1) -> FloatArray:
+        """Return the alpha at which pruning removes each split."""
+        return link_strengths(forest)
 
     def sum_votes(
         self, forest: Forest, X: Array, voting: str, n_threads: int = 1, watch: Watch | None = None

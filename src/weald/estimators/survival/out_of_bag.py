@@ -164,7 +164,8 @@ class TrainingRows:
     @property
     def times(self) -> FloatArray:
         """The distinct times of the fit."""
-        return self.model.unique_times_
+        times: FloatArray = self.model.unique_times_
+        return times
 
     def survival(self) -> Survival:
         """Return the times and events of the rows in the table."""
