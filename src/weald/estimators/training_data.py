@@ -251,9 +251,7 @@ def open_bags(model: "TreeModel", data: TrainingArguments) -> tuple[Bagged, Read
     return training.bagged(), training.reading
 
 
-def read_as_fit(
-    model: Model, engine: Engine, data: TrainingArguments, *, new: bool = False
-) -> tuple[Model, Reading]:
+def read_as_fit(model: Model, engine: Engine, data: TrainingArguments, *, new: bool = False) -> tuple[Model, Reading]:
     """Read a table as a fit does. Also returns the copy of the model that has learned its columns."""
     reader = unfitted_copy(model)  # reading sets attributes
     reader.seed_ = model.seed_

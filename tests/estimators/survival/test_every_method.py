@@ -19,6 +19,7 @@ MODELS = {
 }
 # Arguments beyond self; methods that are not here need none, or X.
 ARGUMENTS = {
+    "attach_data_hash": (X, Y),
     "bags": (X, Y),
     "brier_score": (X, Y, [0.2, 0.5]),
     "fit": (X, Y),
