@@ -141,7 +141,7 @@ def afresh(function, *arguments, source=None, python=None, limit=None):
 
 
 def answer(call):
-    """Run in the new process, of which this file is the script."""
+    """Run the function in the new process, whose script is this file."""
     script, name, arguments = json.loads(call)
     print(json.dumps(getattr(importlib.import_module(script), name)(*arguments)))
 
@@ -231,7 +231,7 @@ def digits(number, n=3):
 
 
 def write_block(path, name, text):
-    """Replace what stands between `<!-- name -->` and `<!-- /name -->` in a file."""
+    """Replace the text between `<!-- name -->` and `<!-- /name -->` in a file."""
     old = path.read_text()
     new, n = re.subn(
         rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", lambda m: m[1] + text + "\n" + m[2], old, flags=re.DOTALL

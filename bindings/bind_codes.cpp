@@ -159,7 +159,7 @@ void bind_give_values(Codes& codes, std::size_t feature, const AnyFloats& lows, 
 
 using ColumnArray = nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-constexpr std::size_t kRowsAtOnce = 4096;  // of a table that is read row by row
+constexpr std::size_t kRowsAtOnce = 4096;  // rows of a table that is read row by row
 
 std::size_t count_blocks(std::size_t n_rows) {
     return (n_rows + kRowsAtOnce - 1) / kRowsAtOnce;

@@ -1,4 +1,4 @@
-// Dependence of predictions on features that are set free.
+// Partial dependence of predictions on features.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -55,7 +55,7 @@ void bind_dependence(nb::module_& module) {
     module.def("sum_dependence", &bind_sum_dependence, "n_features"_a, "n_classes"_a, "arrays"_a, "predictor"_a,
                "values"_a, "x"_a, "weight"_a.none(), "first"_a, "second"_a, "n_points"_a, "has_categories"_a, "place"_a,
                "bin_of_row"_a.none(), "bin_of_step"_a.none(), "n_threads"_a, "watch"_a.none(),
-               "Contributions of the leaves of a forest to the points of groups of free features: sums by place, "
+               "Contributions of the leaves of a forest to the points of groups of features: sums by place, "
                "sums over own leaves whose path uses a group, and sums over all own leaves.");
 }
 

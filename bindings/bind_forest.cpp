@@ -190,13 +190,13 @@ nb::tuple bind_grow_piece(const Codes& codes, const Growth& growth, std::uint64_
     return nb::make_tuple(arrays_of(std::move(grown)), *piece.begin, *piece.end);
 }
 
-// `said` has the value of each target for each joint target (joint targets x targets). Returns the arrays, and the
-// center of each target.
-nb::tuple bind_grow_targets(const Codes& codes, const Vector<double>& said, std::uint32_t n_targets,
+// `target_values` has the value of each target for each joint target (joint targets x targets). Returns the arrays, and
+// the center of each target.
+nb::tuple bind_grow_targets(const Codes& codes, const Vector<double>& target_values, std::uint32_t n_targets,
                             std::vector<std::uint32_t> n_classes, const Growth& growth, std::uint64_t seed,
                             std::uint32_t first_tree, std::uint32_t n_trees, std::size_t n_threads,
                             const nb::object& watch) {
-    const auto values = span_of(said);
+    const auto values = span_of(target_values);
     const bool are_classes = !n_classes.empty();
     if (n_targets == 0 || values.size() != std::size_t{codes.n_classes} * n_targets ||
         (are_classes && n_classes.size() != n_targets)) {
@@ -382,8 +382,8 @@ void bind_forest(nb::module_& module) {
         "grow_piece", &bind_grow_piece, "codes"_a, "growth"_a, "seed"_a, "tree"_a, "number"_a, "n_pieces"_a,
         "Grow one piece of a tree; returns the arrays of the tree, in which a leaf replaces each other piece, and "
         "the range of the piece's own nodes.");
-    module.def("grow_targets", &bind_grow_targets, "codes"_a, "said"_a, "n_targets"_a, "n_classes"_a, "growth"_a,
-               "seed"_a, "first_tree"_a, "n_trees"_a, "n_threads"_a, "watch"_a.none(),
+    module.def("grow_targets", &bind_grow_targets, "codes"_a, "target_values"_a, "n_targets"_a, "n_classes"_a,
+               "growth"_a, "seed"_a, "first_tree"_a, "n_trees"_a, "n_threads"_a, "watch"_a.none(),
                "Grow multi-output trees; returns their arrays by name, and the center of each target.");
     module.def("bag", &bind_bag, "codes"_a, "growth"_a, "seed"_a, "tree"_a,
                "How often each row of the table is in the bag of a tree.");

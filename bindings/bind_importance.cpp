@@ -30,18 +30,18 @@ std::span<double> sums_of(const std::optional<Sums>& sums, std::size_t n_rows, s
     return {sums->data(), sums->size()};
 }
 
-void check(const Mixing& mixing, const Matrix& x, std::size_t n_trees) {
+void check(const PermutationTask& request, const Matrix& x, std::size_t n_trees) {
     const std::size_t n = x.n_rows;
-    require(mixing.group_of.size() == x.n_columns, "groups and features differ in number");
-    require(mixing.target.size() == n && mixing.weight.size() == n && mixing.order.size() == n,
+    require(request.group_of.size() == x.n_columns, "groups and features differ in number");
+    require(request.target.size() == n && request.weight.size() == n && request.order.size() == n,
             "table, target, weights and order differ in length");
-    require(mixing.is_new.size() == n_trees * n, "is_new is not trees x rows");
-    require(mixing.cells.empty() || mixing.cells.size() == n_trees * mixing.n_groups() * n,
+    require(request.is_new.size() == n_trees * n, "is_new is not trees x rows");
+    require(request.cells.empty() || request.cells.size() == n_trees * request.n_groups() * n,
             "cells are not trees x groups x rows");
-    require(std::all_of(mixing.order.begin(), mixing.order.end(), [&](std::uint32_t r) { return r < n; }),
+    require(std::all_of(request.order.begin(), request.order.end(), [&](std::uint32_t r) { return r < n; }),
             "a row is out of range");
-    const auto n_groups = static_cast<std::int64_t>(mixing.n_groups());
-    require(std::all_of(mixing.group_of.begin(), mixing.group_of.end(), [&](std::int32_t g) { return g < n_groups; }),
+    const auto n_groups = static_cast<std::int64_t>(request.n_groups());
+    require(std::all_of(request.group_of.begin(), request.group_of.end(), [&](std::int32_t g) { return g < n_groups; }),
             "a group is out of range");
 }
 
@@ -55,24 +55,24 @@ NumpyMatrix<double> bind_mix(const Predictor& predictor, const Table2D& x,
     const Matrix matrix = matrix_of(x);
     require(matrix.n_columns == predictor.n_features(), "the table and the forest differ in the number of features");
     require(repeat < (1u << 24), "there are too many repeats");
-    const Mixing mixing{span_of(group_of), span_of(group_id), repeat,          span_of(order),
-                        span_of(target),   span_of(weight),   span_of(is_new), span_of(cells)};
-    check(mixing, matrix, trees.size());
+    const PermutationTask request{span_of(group_of), span_of(group_id), repeat,          span_of(order),
+                                  span_of(target),   span_of(weight),   span_of(is_new), span_of(cells)};
+    check(request, matrix, trees.size());
     std::vector<NamedTree> named;
     for (const auto& [place, seed, number] : trees) {
         require(place < predictor.n_trees(), "a tree is out of range");
         named.push_back({place, seed, number});
     }
-    const ByRow by_row{sums_of(sums, matrix.n_rows, mixing.n_groups()),
-                       sums_of(squares, matrix.n_rows, mixing.n_groups())};
+    const ByRow by_row{sums_of(sums, matrix.n_rows, request.n_groups()),
+                       sums_of(squares, matrix.n_rows, request.n_groups())};
     require(by_row.squares.empty() || !by_row.sums.empty(), "squares need sums");
     Work work = make_work(n_threads, watch);
     std::vector<double> of_trees;
     {
         const nb::gil_scoped_release release;
-        of_trees = mix_features(predictor, matrix, named, mixing, by_row, work);
+        of_trees = mix_features(predictor, matrix, named, request, by_row, work);
     }
-    return to_numpy(std::move(of_trees), named.size(), mixing.n_groups());
+    return to_numpy(std::move(of_trees), named.size(), request.n_groups());
 }
 
 }  // namespace

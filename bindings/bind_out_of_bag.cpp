@@ -71,11 +71,11 @@ NumpyVector<std::uint64_t> bind_draw_out_of_bag(const Codes& codes, const std::v
 // The trees of a forest in batches: trees whose bags are drawn together, and trees that are packed together.
 class TreeBatches {
   public:
-    using Given = std::variant<const Packed*, const Portions*>;
+    using Given = std::variant<const Packed*, const PackedBatch*>;
 
     explicit TreeBatches(const Given& given)
         : whole_(std::holds_alternative<const Packed*>(given) ? &std::get<const Packed*>(given)->forest() : nullptr),
-          batches_(whole_ == nullptr ? &std::get<const Portions*>(given)->packed() : nullptr) {}
+          batches_(whole_ == nullptr ? &std::get<const PackedBatch*>(given)->packed() : nullptr) {}
 
     bool is_whole() const { return whole_ != nullptr; }
     std::size_t n_trees() const { return is_whole() ? whole_->n_trees() : batches_->forest().n_trees(); }

@@ -114,10 +114,10 @@ void bind_packed(nb::module_& module) {
         .def_prop_ro("n_classes", [](const Packed& packed) { return packed.forest().head().n_classes; })
         .def_prop_ro("n_trees", [](const Packed& packed) { return packed.forest().n_trees(); })
         .def_prop_ro("is_large", [](const Packed& packed) { return packed.forest().is_large(); });
-    nb::class_<Portions>(module, "Portions", "A forest packed some trees at a time, for a single pass.")
+    nb::class_<PackedBatch>(module, "PackedBatch", "A forest packed some trees at a time, for a single pass.")
         .def(nb::init<std::uint32_t, std::uint32_t, const nb::dict&, bool, std::size_t>(), "n_features"_a,
              "n_classes"_a, "arrays"_a, "small_is_exact"_a, "n_nodes"_a,
-             "Nodes are small if that is possible and exact for the rows to predict. A portion has at most "
+             "Nodes are small if that is possible and exact for the rows to predict. A batch has at most "
              "`n_nodes`, or one tree for each thread.");
     module.def("pack_forest", &bind_pack, "n_features"_a, "n_classes"_a, "arrays"_a, "large"_a, "total"_a, "hard"_a,
                "n_threads"_a,

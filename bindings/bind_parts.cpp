@@ -29,8 +29,8 @@ namespace weald {
 
 namespace {
 
-// The features that a node draws, in order; or, if it considers all of them, the order in which they win ties. Twice,
-// because a draw must not affect the next one.
+// The features that a node draws, in order; or, if it considers all of them, the order in which they win ties. Drawn
+// twice, to test that a draw does not affect the next one.
 std::vector<std::uint32_t> draw_features(std::uint64_t seed, std::uint64_t id, std::uint32_t tree,
                                          std::uint32_t n_features, const std::vector<double>& weights,
                                          bool looks_at_all) {

@@ -1,7 +1,7 @@
 // Packed forests and their memory.
 //
 //   Packed       all of a forest
-//   Portions     some trees at a time, for a forest that is walked once
+//   PackedBatch     some trees at a time, for a forest that is walked once
 //   RowsWanted   requirements for a table
 
 #pragma once
@@ -24,7 +24,7 @@ namespace weald {
 
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// The memory is its own, or owned by another object.
+// The memory is owned by this object or by another one.
 class Packed {
   public:
     explicit Packed(PackedBuffer buffer) : own_(std::move(buffer)), forest_(own_->bytes()) {}
@@ -56,10 +56,10 @@ class Packed {
     PackedForest forest_;
 };
 
-class Portions {
+class PackedBatch {
   public:
-    Portions(std::uint32_t n_features, std::uint32_t n_classes, const nb::dict& arrays, bool small_is_exact,
-             std::size_t n_nodes)
+    PackedBatch(std::uint32_t n_features, std::uint32_t n_classes, const nb::dict& arrays, bool small_is_exact,
+                std::size_t n_nodes)
         : kept_(n_features, n_classes, arrays), packed_(checked(kept_, small_is_exact, n_nodes)) {}
 
     const PackedBatches& packed() const { return packed_; }
@@ -89,7 +89,7 @@ struct RowsWanted {
           has_categories(batches.forest().category_start.size() > 1),
           as_floats(batches.small_is_exact()) {}
 
-    // Refuses any other table.
+    // Throws if the table does not meet the requirements.
     void require(const Matrix& x) const {
         if (x.n_columns != n_features) {
             throw std::invalid_argument("the table and the forest differ in the number of features");

@@ -31,7 +31,7 @@ def _describe_compiled() -> str:
     generator = StubGen(module)
     generator.put(module)
     text: str = generator.get()
-    # The stub stands for whichever module is in use, so the value of the baseline's name has no place in it.
+    # The stub describes all instruction sets, so it must not contain the value of `simd`.
     return text.replace("simd: str = 'baseline'", "simd: str").strip()
 
 

@@ -25,7 +25,7 @@ root_doc = "index"
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
-autodoc_typehints = "none"  # the docstrings say what a parameter may be
+autodoc_typehints = "none"  # types are in the docstrings
 autodoc_member_order = "bysource"
 napoleon_numpy_docstring = True
 napoleon_google_docstring = False
@@ -36,7 +36,7 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 toc_object_entries_show_parents = "hide"
 
-# Docstrings name types shortly; forests of a cluster (weald.dask) have the names of those of one machine.
+# Docstrings use short type names; cluster forests (weald.dask) have the same class names as local ones.
 suppress_warnings = ["ref.python"]
 
 html_theme = "furo"
@@ -62,7 +62,7 @@ SKLEARN_METHODS = {"get_metadata_routing", "get_params", "set_output", "set_para
 
 
 def skip_members(app, what, name, obj, skip, options):
-    """Leave out what scikit-learn or Python documents, and the attributes that a class's docstring lists."""
+    """Skip members documented by scikit-learn or Python, and attributes listed in the docstring of a class."""
     if callable(obj):
         builtin = isinstance(obj, type(tuple.count))
         return True if builtin or name in SKLEARN_METHODS or name.endswith("_request") else None

@@ -62,8 +62,8 @@ def show_doubt(forest: weald.RandomForestClassifier, labels: list[str]) -> None:
     """Print the out-of-bag prediction of the row with the least certain prediction."""
     shares = forest.oob_decision_function_
     row = int(abs(shares[:, 0] - shares[:, 1]).argmin())
-    said = ", ".join(f"{label} {share:.0%}" for label, share in zip(forest.classes_, shares[row], strict=True))
-    print(f"  least sure of  row {row}: {said} (it is {labels[row]})")
+    probabilities = ", ".join(f"{label} {share:.0%}" for label, share in zip(forest.classes_, shares[row], strict=True))
+    print(f"  least sure of  row {row}: {probabilities} (it is {labels[row]})")
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "same")
 settings.load_profile(PROFILE)
 
 SLOW_LIMIT = 1800  # seconds for a test that is slow, or made slow
-EXIT_LIMIT = 120  # seconds for a process to end after its last test: threads and children that hang would keep it
+EXIT_LIMIT = 120  # time limit in seconds for a process to end after its last test: threads and children may hang
 
 
 def pytest_collection_modifyitems(items):

@@ -10,7 +10,7 @@ from weald.plot import BoundaryDisplay, TreeDisplay
 
 
 def accuracy(y_true: npt.NDArray[np.generic], y_pred: npt.NDArray[np.generic]) -> float:
-    """Score as users do."""
+    """A metric as users write it."""
     return float(np.mean(y_true == y_pred))
 
 
@@ -44,7 +44,7 @@ rules: list[str] = first.rules(feature_names=["height", "width"])
 impurity: float = first.prune(0.1).total_impurity() + first.training_error()
 chosen: float = first.choose_alpha(X, y, method="holdout").alpha
 why: str = first.explain_split(0, X, y).why
-said: str = first.explain_row([1.0, 2.0]).steps[0].words
+predicted: str = first.explain_row([1.0, 2.0]).steps[0].words
 drawn: npt.NDArray[np.generic] = forest.predict(X, rule="sample", repeat=3)
 n_leaves: list[int] = [tree.get_n_leaves() for tree in forest.estimators_]
 seed: int = forest.seed_

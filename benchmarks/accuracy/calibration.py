@@ -4,8 +4,8 @@
 
 DATA is a folder with one parquet file for each data set, whose last column is `target`. Each split draws up to 4,000
 rows for training and up to 10,000 others for testing. weald calibrates on out-of-bag predictions.
-CalibratedClassifierCV gets the same forest of weald and fits it five times (cv=5). Columns that give the target away,
-or say how rows were split, are left out.
+CalibratedClassifierCV gets the same forest of weald and fits it five times (cv=5). Columns that reveal the target
+or the split of the rows are left out.
 """
 
 import statistics
@@ -45,10 +45,10 @@ def split(X, y, seed, most_trained, most_tested):
 
 def scores(model, X, y):
     """Log loss and Brier score."""
-    said = model.predict_proba(X)
+    probabilities = model.predict_proba(X)
     happened = y[:, None] == model.classes_[None, :]
-    brier = float(np.mean(np.sum((said - happened) ** 2, axis=1)) / 2)
-    return float(log_loss(y, said, labels=model.classes_)), brier
+    brier = float(np.mean(np.sum((probabilities - happened) ** 2, axis=1)) / 2)
+    return float(log_loss(y, probabilities, labels=model.classes_)), brier
 
 
 def measure_split(X, y, seed, given):

@@ -233,8 +233,8 @@ def measure_once(table, seed, ways, given):
     for way in ways:
         train, test = as_ordinal(*parts) if way == ORDINAL else parts
         fitted = model(random_state=seed, **parameters_of(way, given)).fit(train, y[:n_train])
-        said = fitted.predict_proba(test[known]) if is_classes else fitted.predict(test)
-        found[way] = rate(y[n_train:][known], said, getattr(fitted, "classes_", None))
+        predicted = fitted.predict_proba(test[known]) if is_classes else fitted.predict(test)
+        found[way] = rate(y[n_train:][known], predicted, getattr(fitted, "classes_", None))
     return found
 
 
@@ -243,12 +243,12 @@ def parameters_of(way, given):
     return forest if way in (ORDINAL, DEFAULT) else {**forest, "category_penalty": float(way)}
 
 
-def rate(y, said, classes):
+def rate(y, predicted, classes):
     if classes is None:
-        return [-float(np.sqrt(np.mean((y - said) ** 2)))]
-    chances = np.clip(said, 1e-3, None)
+        return [-float(np.sqrt(np.mean((y - predicted) ** 2)))]
+    chances = np.clip(predicted, 1e-3, None)
     chances /= chances.sum(axis=1, keepdims=True)
-    areas = [roc_auc_score(y == c, said[:, i]) for i, c in enumerate(classes) if 0 < np.mean(y == c) < 1]
+    areas = [roc_auc_score(y == c, predicted[:, i]) for i, c in enumerate(classes) if 0 < np.mean(y == c) < 1]
     return [float(np.mean(areas)) if len(classes) > 2 else areas[-1], -log_loss(y, chances, labels=classes)]
 
 

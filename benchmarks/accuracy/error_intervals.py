@@ -37,8 +37,8 @@ def trial(setting, seed, new, n_jobs):
     of_classes, n_rows, n_trees, noise = setting
     kind = RandomForestClassifier if of_classes else RandomForestRegressor
     model = kind(n_trees, oob_score=True, random_state=seed, n_jobs=n_jobs).fit(*make(n_rows, of_classes, noise, seed))
-    said = model.predict(new[0])
-    error = np.mean(said != new[1]) if of_classes else np.mean((said - new[1]) ** 2)
+    predicted = model.predict(new[0])
+    error = np.mean(predicted != new[1]) if of_classes else np.mean((predicted - new[1]) ** 2)
     return float(error), [model.oob_.error_interval(method=method) for method in METHODS]
 
 

@@ -211,7 +211,7 @@ def measure_sets(X, y, X_new, seed, given):
 
     peers = {"MAPIE lac": lambda: by_mapie("lac"), "MAPIE aps": lambda: by_mapie("aps"), "crepes oob": by_crepes}
     if len(forest.classes_) == 2:
-        del peers["MAPIE aps"]  # which it refuses
+        del peers["MAPIE aps"]  # the package refuses this
     for name, peer in peers.items():
         sets = []
         seconds = measure.clock(lambda p=peer, s=sets: s.append(p()))

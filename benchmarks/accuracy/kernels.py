@@ -335,7 +335,7 @@ def show_cost(given):
 
 
 def main():
-    """Measure what was asked for."""
+    """Run the requested measurements."""
     parser = measure.options(__doc__, PAGE)
     parser.add_argument("--folder", help="parquet files; default: a small synthetic data set")
     parser.add_argument("--only", default="accuracy,defaults,cost")

@@ -67,8 +67,8 @@ def measure_once(table, seed, given):
     found = {}
     for name, model in models.items():
         model.fit(*train)
-        said = (model.predict_proba if is_classes else model.predict)(test[0][known])
-        found[name] = rate(test[1][known], said, getattr(model, "classes_", None))
+        predicted = (model.predict_proba if is_classes else model.predict)(test[0][known])
+        found[name] = rate(test[1][known], predicted, getattr(model, "classes_", None))
     return found, {"tree": shrinkage, "forest": models["shrunk forest"].shrinkage_}
 
 

@@ -34,8 +34,8 @@ from benchmarks import boosters, data, measure
 
 PAGE = measure.ROOT / "docs" / "how-it-works" / "dask.md"
 CALM = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "500ms"}
-IDLE = 2.0  # seconds in which nothing is to be done
-LONG = 30.0  # seconds of a fit that is done once, however often others are
+IDLE = 2.0  # seconds without work
+LONG = 30.0  # fits that take longer are measured once
 
 
 def count_what_is_written():
@@ -94,7 +94,7 @@ class Stages:
 
 
 def wait_for_codes(noted, worker):
-    """How long workers with nothing else to do wait for codes."""
+    """Return the time during which idle workers wait for codes."""
     tasks = [task for task in noted if task["worker"] == worker]
     need = [task for task in tasks if distributed.utils.key_split(task["key"]) in NEED_CODES]
     busy = [span for task in tasks for span in spans(task, "compute")]

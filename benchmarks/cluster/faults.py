@@ -84,7 +84,7 @@ class Faults:
         return self.same(model)
 
     def fit_for_long(self):
-        """A fit that is far from its end when the failure happens."""
+        """A fit that is still far from finished when the failure happens."""
         return self.fit(n_estimators=500 * self.how["n_estimators"])
 
     def same(self, model):
@@ -137,7 +137,7 @@ class Faults:
         """Workers with too little memory for the codes."""
         with start(2, memory_limit="700MiB") as local, distributed.Client(local):
             X = da.random.default_rng(0).random((4_000_000, 8), chunks=(500_000, 8))
-            return said_in_time(lambda: weald.RandomForestRegressor(5).fit(X, X[:, 0]))
+            return finished_in_time(lambda: weald.RandomForestRegressor(5).fit(X, X[:, 0]))
 
     def scheduler_dies(self):
         """Start a scheduler and a worker in separate processes, since those of a local cluster run in this process."""
@@ -153,13 +153,13 @@ class Faults:
                 with distributed.Client(scheduler_file=file[1], timeout=60) as client:
                     client.wait_for_workers(1)
                     timer = later(0.5 * self.seconds, scheduler.kill)
-                    said = said_in_time(self.fit_for_long)
+                    outcome = finished_in_time(self.fit_for_long)
                     timer.join()
             finally:
                 for process in (scheduler, worker):
                     process.kill()
                     process.wait()
-        return said
+        return outcome
 
     def interrupted(self):
         """Ctrl-C: the exception is raised, and nothing of the fit stays on the workers."""
@@ -178,7 +178,7 @@ class Faults:
             return f"the workers are free after {time.perf_counter() - began:.1f} s"
 
 
-def said_in_time(fit):
+def finished_in_time(fit):
     """Describe how a fit that cannot succeed ended."""
     began = time.perf_counter()
     try:

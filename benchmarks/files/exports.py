@@ -105,7 +105,7 @@ FORMS = {"weald, `.weald`": as_weald, "C": as_c, "ONNX": as_onnx, "treelite": as
 
 
 def grown(name, n_rows, n_trees):
-    """Fit weald's forest; also the rows that are predicted."""
+    """Fit weald's forest; also return the rows to predict."""
     X, y, X_test, _ = data.load(name, n_rows)
     model = measure.make_forest("weald", "classes", n_estimators=n_trees, n_jobs=measure.CORES, random_state=0)
     model.fit(X, y).set_params(n_jobs=1)

@@ -30,14 +30,14 @@ WAYS = {  # parameters of weald's `save`
     "weald, mappable": {"mappable": True},
 }
 PICKLED = ("scikit-learn", "scikit-learn-intelex")
-# Name -> package. Those that take minutes come last.
+# Name -> package; the slow ones come last.
 PEERS = {
     "scikit-learn": "scikit-learn",
     "scikit-learn-intelex": "scikit-learn-intelex",
     "XGBoost": "xgboost-cpu",
     "YDF": "ydf",
 }
-QUARTER = ("XGBoost", "ranger")  # grow a quarter of the trees
+QUARTER = ("XGBoost", "ranger")  # libraries that grow a quarter of the trees
 RANGER = """
 a <- commandArgs(TRUE); n <- as.integer(a[3]); p <- as.integer(a[4]); classes <- a[5] == "classes"
 library(ranger)

@@ -85,8 +85,8 @@ def fit(folder, target, max_bins, n_jobs, parameters):
     with Resident() as memory:
         seconds = measure.clock(lambda: model.fit(weald.codes.load(folder)))
     new = list(chunks(2 * CHUNK, target, seed=1))
-    said = model.predict_chunks((X for X, _ in new), method="predict")
-    y, predicted = (np.concatenate(list(pieces)) for pieces in ((y for _, y in new), said))
+    predictions = model.predict_chunks((X for X, _ in new), method="predict")
+    y, predicted = (np.concatenate(list(pieces)) for pieces in ((y for _, y in new), predictions))
     kind_of_error = "classes" if target == "classes" else "values"
     error = measure.error_of(kind_of_error, y, predicted)
     return seconds, (memory.all, memory.own, memory.mapped), model.forest_.n_nodes, error

@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks import data, measure
 
 NAMES = ("clusters", "cover", "collisions", "small", "friedman", "friedman-small")
-FOR_BOOSTERS = ("small", "friedman-small")  # on the others they take minutes to grow trees to purity
+FOR_BOOSTERS = ("small", "friedman-small")  # other tables would take minutes to grow
 LEFT_OUT = {("collisions", "scikit-learn")}  # takes a minute to grow; scikit-learn-intelex predicts faster everywhere
 
 

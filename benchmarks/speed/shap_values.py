@@ -23,9 +23,9 @@ import numpy as np
 from benchmarks import data, measure
 
 DEPTHS = {"depth 10": 10, "to purity": None}
-FEWER = {("shap", "depth 10"): 50, ("shap", "to purity"): 1000}  # rows are divided by it
+FEWER = {("shap", "depth 10"): 50, ("shap", "to purity"): 1000}  # divisor of the number of rows
 PACKAGES = {"weald": "weald", "shap": "shap", "woodelf": "woodelf_explainer"}
-ENOUGH = 5  # rows at least
+ENOUGH = 5  # minimum number of rows
 
 
 def grow(path, max_depth, n_trees, n_train):

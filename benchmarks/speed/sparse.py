@@ -43,9 +43,9 @@ def fit_once(library: str, size: list, trees: int, jobs: int) -> list[float]:
     X_train, X_test = X[:n_rows], X[n_rows:]
     model = module.RandomForestClassifier(trees, random_state=0, n_jobs=jobs)
     fit = measure.clock(lambda: model.fit(X_train, y[:n_rows]))
-    said = []
-    predict = measure.clock(lambda: said.append(model.predict(X_test)))
-    return [fit, predict, float(np.mean(said[0] == y[n_rows:])), X_train.nnz / np.prod(X_train.shape)]
+    predicted = []
+    predict = measure.clock(lambda: predicted.append(model.predict(X_test)))
+    return [fit, predict, float(np.mean(predicted[0] == y[n_rows:])), X_train.nnz / np.prod(X_train.shape)]
 
 
 def main() -> None:

@@ -43,7 +43,7 @@ def run(library, name, n_train, n_jobs, seed, parameters):
     n_features = X.shape[1]
     max_features = max(1, int(n_features**0.5) if task == "classes" else n_features // 3)
     if measure.EVERY[library][1] == "boosters":
-        max_features /= n_features  # they know fractions only
+        max_features /= n_features  # these libraries accept fractions only
     forest = measure.make_forest(
         library, task, **{"max_features": max_features, "n_jobs": n_jobs, "random_state": seed} | parameters
     )

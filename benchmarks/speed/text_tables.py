@@ -61,11 +61,11 @@ def run(folder, name, n_rows, library, trees, jobs):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fit = measure.clock(lambda: model.fit(X, y))
-        said = []
-        predict = measure.clock(lambda: said.append(model.predict(X_test)))
+        predicted = []
+        predict = measure.clock(lambda: predicted.append(model.predict(X_test)))
     if library == "scikit-learn-intelex" and not hasattr(model[-1], "_onedal_estimator"):
-        return None  # it left the fit to scikit-learn
-    return fit, predict, measure.error_of(task, y_test, said[0])
+        return None  # fitted by scikit-learn instead
+    return fit, predict, measure.error_of(task, y_test, predicted[0])
 
 
 def best(runs):

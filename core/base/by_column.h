@@ -9,8 +9,8 @@
 
 namespace weald {
 
-// Writes rows begin ... end - 1 of a piece to consecutive columns of n_rows values; the piece starts at row `first` of
-// them. Blocks of rows stay in the cache while their columns are copied.
+// Writes rows begin ... end - 1 of a piece to consecutive columns of n_rows values, where the piece starts at row
+// `first`. Blocks of rows stay in the cache while their columns are copied.
 template <class Float>
 void store_by_column(const Matrix& piece, std::size_t begin, std::size_t end, Float* columns, std::size_t n_rows,
                      std::size_t first) {

@@ -1,7 +1,7 @@
 // Instruction sets of this processor (and its operating system).
 //
-// The features checked are those that CMakeLists.txt compiles with: code of a "supported" set must not contain an
-// instruction that the processor lacks.
+// These are the features that CMakeLists.txt compiles with: code of a "supported" set must not contain an instruction
+// that the processor lacks.
 
 #pragma once
 

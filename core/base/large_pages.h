@@ -1,4 +1,4 @@
-// Large arrays on large pages, where the system has them.
+// Large arrays on large memory pages, if the system supports them.
 //
 //   LargePages    an allocator: aligned to cache lines, does not initialize numbers
 //   LargeVector   a vector with it. New entries are uninitialized: the caller writes all of them.

@@ -45,7 +45,7 @@ inline constexpr PhiloxCounter philox(PhiloxCounter counter, PhiloxKey key) {
 
 struct Address {
     std::uint64_t seed;
-    std::uint64_t id;       // of the node or another source of draws; the root's is 1
+    std::uint64_t id;       // the node or another source of draws; the root is 1
     std::uint32_t tree;     // index of the tree
     std::uint32_t purpose;  // below 256: what the draw is used for
 };

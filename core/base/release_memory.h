@@ -1,7 +1,7 @@
 // Returns freed memory to the system.
 //
-// The allocator keeps freed memory for later use, by thread. So trees and the large forest that they are joined to
-// would both be in memory, although each tree is freed when it has been copied.
+// The allocator keeps freed memory by thread for later use. Without this, trees and the forest that they are joined to
+// would both be in memory, although each tree is freed after it has been copied.
 
 #pragma once
 
@@ -19,7 +19,7 @@ namespace weald {
 
 class FreedMemory {
   public:
-    // `n_bytes` of `n_trees` will be freed in all. The search for free pages takes longer the more of them there are,
+    // `n_bytes` of `n_trees` will be freed in total. The search for free pages takes longer the more of them there are,
     // including those that were returned before, so memory is returned in a few large parts. Small fits keep their
     // memory; the next fit reuses it.
     void expect(std::size_t n_bytes, std::size_t n_trees) {

@@ -107,7 +107,7 @@ inline void sort_keys(std::uint32_t* keys) {
 
 }  // namespace network
 
-// As many as fit into registers: beyond this, the network is slower than a histogram.
+// The maximum that fits into registers: beyond it, the network is slower than a histogram.
 inline constexpr std::size_t kMostSorted = vectors::kLanes == 16 ? 256 : vectors::kLanes == 8 ? 64 : 32;
 
 // Sorts `room` keys: 16, 32, 64 ... kMostSorted.

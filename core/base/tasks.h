@@ -32,7 +32,7 @@ class Tasks {
         call_helper();
     }
 
-    // What helpers do before their first task, and after their last.
+    // Callbacks before the first and after the last task of a helper.
     struct Help {
         std::function<void(std::size_t thread)> prepare;
         std::function<void(std::size_t thread)> clear_up;
@@ -54,7 +54,7 @@ class Tasks {
                 ThreadSlot slot;
                 try {
                     help.prepare(thread);
-                } catch (const std::bad_alloc&) {  // others have memory, and continue
+                } catch (const std::bad_alloc&) {  // other threads continue
                     return;
                 }
                 while (const Task task = next_of_helper(slot)) {
@@ -107,7 +107,7 @@ class Tasks {
         return take_newest();
     }
 
-    // The next two are called while holding the lock.
+    // The next two require the lock.
     Task take_newest() {
         if (waiting_.empty()) {
             return {};

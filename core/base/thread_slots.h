@@ -1,7 +1,7 @@
-// Thread slots that several calls in a process share: how many are taken, and whether one is free.
+// Thread slots shared by several calls in a process.
 //
 // A worker of a cluster grows trees by one call for each of its threads. Towards the end some calls have finished, and
-// the others may use their slots. This affects only the time, not the result.
+// the remaining calls may use their slots. This affects only the time, not the result.
 
 #pragma once
 
@@ -25,7 +25,7 @@ class ThreadSlot {
         }
     }
 
-    // Returns whether it is taken: it already was, or it was free, because fewer than `n_slots` are taken.
+    // Takes the slot if fewer than `n_slots` are taken. Returns whether this call has it.
     bool take_if_free(std::size_t n_slots) {
         std::size_t n = n_taken.load();
         while (!taken_ && n < n_slots) {
@@ -34,7 +34,7 @@ class ThreadSlot {
         return taken_;
     }
 
-    // If more than `n_slots` are taken, because a call that begins always takes one, helper threads stop.
+    // A new call always takes a slot. If this makes more than `n_slots`, helper threads stop.
     void leave_if_crowded(std::size_t n_slots) {
         std::size_t n = n_taken.load();
         while (taken_ && n > n_slots) {

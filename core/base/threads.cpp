@@ -116,7 +116,7 @@ class ThreadTeam {
     template <class What>
     void labour(const What& what, Helper* helper) {
         try {
-            if (prepare_to_throw()) {  // a thread that cannot throw leaves the work to the others
+            if (prepare_to_throw()) {  // a thread that cannot throw does no work
                 what();
             }
         } catch (const Stopped&) {

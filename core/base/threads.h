@@ -32,8 +32,8 @@ class Work {
     void run(std::size_t n_tasks, const std::function<void(std::size_t task, std::size_t thread)>& task,
              const std::function<double()>& share = {}, const std::function<void(std::size_t thread)>& help = {});
 
-    // Called inside a task of a run with help; has no effect if n_helpers() are running, or if the system has no more
-    // threads.
+    // Starts a helper. Called inside a task of a run with help; has no effect if n_helpers() are running, or if the
+    // system has no more threads.
     void start_helper() { start_helper_(); }
 
     // Long tasks call this often: it throws when the work has been stopped, and polls if the calling thread does the

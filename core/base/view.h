@@ -32,7 +32,7 @@ struct Matrix {
     std::ptrdiff_t row_stride;     // in bytes
     std::ptrdiff_t column_stride;  // in bytes
     bool is_double;                // else float
-    Sparse by_row = {};            // of a sparse table, which has no data and no strides; it contains doubles
+    Sparse by_row = {};            // a sparse table, without data and strides; it contains doubles
 
     template <class Float>
     Float at(std::size_t row, std::size_t column) const {
@@ -60,7 +60,7 @@ struct Table {
     bool weights_whole;
     std::span<const std::int32_t> strata;  // strata of the rows; empty: there is only one
     std::span<const std::int32_t> groups;  // groups of the rows; empty: each row is its own group
-    Sparse by_column = {};                 // of a sparse table, of whose x only the shape is known
+    Sparse by_column = {};                 // a sparse table, of which x has only the shape
     std::vector<bool> categorical = {};    // by feature: its values are codes of categories; empty: none is categorical
 
     Task task() const { return task_of(n_classes); }

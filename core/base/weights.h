@@ -24,7 +24,7 @@ inline int frexp_exponent(double x) {
 
 // A double that is not negative, with an exponent of any size: products of weights may exceed the range of doubles.
 struct WideDouble {
-    int exponent = -(1 << 28);  // that of 0 is below all others
+    int exponent = -(1 << 28);  // exponent of 0: below all others
     double mantissa = 0;        // from 1/2 to 1, or 0
 
     WideDouble(double x) {
@@ -102,7 +102,7 @@ inline double class_weight_scale(std::span<const WideDouble> weights) {
     return weights.empty() ? 1.0 : positive_power(*std::max_element(weights.begin(), weights.end()), -20);
 }
 
-// Weights of features become integers, the largest 2^20; only a weight of 0 is 0. No weights stay none.
+// Weights of features become integers, the largest 2^20; only a weight of 0 is 0. Empty stays empty.
 inline std::vector<std::uint64_t> feature_scales(std::span<const double> weights) {
     if (weights.empty()) {
         return {};

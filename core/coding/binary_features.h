@@ -1,4 +1,4 @@
-// Features with two codes and no missing value, as bits: one word has all of a row.
+// Features with two codes and no missing value, as bits: one word has all such features of a row.
 
 #pragma once
 
@@ -16,7 +16,7 @@ namespace weald {
 class BinaryFeatures {
   public:
     static constexpr std::uint32_t kMost = 64;
-    static constexpr std::uint32_t kLeast = 4;  // fewer are not worth a word
+    static constexpr std::uint32_t kLeast = 4;  // minimum number of such features
 
     BinaryFeatures() = default;
     BinaryFeatures(const std::vector<Column>& columns, std::size_t n_rows, Work& work);

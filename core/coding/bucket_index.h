@@ -38,7 +38,7 @@ class BucketIndex {
         }
         first_step_ = std::bit_floor(*std::max_element(before_.begin(), before_.end()));
         std::inclusive_scan(before_.begin(), before_.end(), before_.begin());
-        // NaN compares false: a search beyond the last start stops.
+        // Comparisons with NaN are false, so a search beyond the last start stops.
         starts_.resize(starts_.size() + 2 * first_step_, std::numeric_limits<Float>::quiet_NaN());
     }
 
@@ -70,7 +70,7 @@ class BucketIndex {
     Bits<Float> lowest_ = 0;
     Bits<Float> last_ = 0;  // bucket
     int shift_ = 0;
-    std::uint32_t first_step_ = 0;  // of a search
+    std::uint32_t first_step_ = 0;  // first step of a search
 };
 
 }  // namespace weald

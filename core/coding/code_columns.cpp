@@ -95,7 +95,7 @@ class ColumnCoder {
     ColumnCoder(const ColumnCoding& coding, CodeRoom& room) : coding_(coding), room_(room) {}
 
     Column code(std::span<const Float> values, bool is_categorical) {
-        const std::uint32_t max_bins = is_categorical ? 0 : coding_.max_bins;  // 0 keeps every distinct value
+        const std::uint32_t max_bins = is_categorical ? 0 : coding_.max_bins;  // 0: keep every distinct value
         std::optional<Column> column;
         if (max_bins != 1) {
             column = code_two_values(values);
@@ -134,7 +134,7 @@ class ColumnCoder {
         return column;
     }
 
-    // A column with two values needs no sorting. Nothing: it has fewer or more.
+    // A column with two values needs no sorting. Returns nothing if it has fewer or more.
     std::optional<Column> code_two_values(std::span<const Float> values) {
         const auto is_present = [](Float value) { return value == value; };
         const auto first = std::find_if(values.begin(), values.end(), is_present);
@@ -157,7 +157,7 @@ class ColumnCoder {
     }
 
     // Quantile codes are computed from a sample: only the sample is sorted, and the code of each value is looked up.
-    // Nothing: the sample has few distinct values, so the column may have few, too.
+    // Returns nothing if the sample has so few distinct values that the column may have few.
     std::optional<Column> code_by_sample(std::span<const Float> values, std::uint32_t max_bins) {
         keys_.resize(values.size());
         std::size_t n = 0;
@@ -230,7 +230,7 @@ class ColumnCoder {
         Column column = make_column(values.size(), n_codes, [&](auto* codes) {
             using Code = std::remove_cvref_t<decltype(*codes)>;
             if (n < values.size()) {
-                std::fill_n(codes, values.size(), kMissing<Code>);  // until it is written
+                std::fill_n(codes, values.size(), kMissing<Code>);  // before it is written
             }
             if (starts.empty()) {
                 number_values(codes);

@@ -45,7 +45,7 @@ class CodeRoom {
     std::size_t piece_bytes_;
     std::mutex mutex_;
     std::shared_ptr<LargeVector<std::byte>> piece_;
-    std::size_t n_taken_ = 0;  // of it
+    std::size_t n_taken_ = 0;  // bytes already used
 };
 
 }  // namespace weald

@@ -253,7 +253,7 @@ void ColumnBlocks::add(const Matrix& x, const std::vector<bool>& categorical, Wo
     }
 }
 
-constexpr std::size_t kReadAndSorted = 8;  // columns' worth of memory that is freed when a table has been coded
+constexpr std::size_t kReadAndSorted = 8;  // memory freed after a table has been coded, in columns
 
 Codes code_table(const Table& table, std::uint32_t max_bins, Work& work, CodedColumns coded, std::size_t n_trees) {
     const std::size_t n_rows = table.x.n_rows;

@@ -3,7 +3,7 @@
 //   Codes          all columns, the target and the weights, by rank
 //   ColumnBlocks   columns that are coded in blocks
 //   code_table     sort each column, replace values by codes, hash the rows' codes, rank the rows
-//   map_codes      the same for columns that are already coded and ranked, in memory of the caller
+//   map_codes      a table whose columns are already coded and ranked, in memory of the caller
 
 #pragma once
 
@@ -29,7 +29,7 @@ struct Codes {
     std::uint32_t n_rows = 0;
     std::uint32_t n_classes = 0;  // 0: regression
     std::vector<Column> columns;
-    BinaryFeatures binary;                 // the columns with two codes, also as bits
+    BinaryFeatures binary;                 // the columns with two codes, additionally as bits
     LargeVector<std::byte> rows;           // codes of the others, row by row, if worthwhile; else empty
     std::size_t row_bytes = 0;             // bytes of one rank in `rows`: its codes, padded to a multiple of 16
     std::vector<std::int32_t> classes;     // by rank
@@ -39,12 +39,12 @@ struct Codes {
     std::uint64_t line_length = 0;         // sum of the line
     bool whole = true;                     // all weights are integers
     std::vector<std::uint32_t> positions;  // by rank: the row of the table
-    std::uint64_t fingerprint = 0;         // of the training data, as codes
+    std::uint64_t fingerprint = 0;         // fingerprint of the training data as codes
     std::optional<std::uint64_t> values;   // fingerprint of the values; nothing: unknown
     Design design;                         // strata and groups
     Filled filled;                         // by rank, of a sparse table: which features are not zero
     std::optional<Matrix> source;          // the caller's table, if values of codes were left out
-    std::shared_ptr<const void> owner;     // of the source: keeps it alive as long as it may be read
+    std::shared_ptr<const void> owner;     // owner of the source, which is kept alive as long as it may be read
 
     Task task() const { return task_of(n_classes); }
 
@@ -57,7 +57,7 @@ struct Codes {
     // Sets another line to draw bags from: lengths by row of the table.
     void weigh(std::span<const std::uint64_t> lengths);
 
-    // Everything needed to draw bags; no trees can be grown from it.
+    // The data needed to draw bags, but not to grow trees.
     Codes without_columns() const;
 };
 

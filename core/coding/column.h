@@ -11,8 +11,8 @@
 
 namespace weald {
 
-// Values by code. Those of a table of floats are stored as floats, which convert to the same doubles. Or none are
-// stored, because they take more memory than the codes and can be looked up in the table.
+// Values by code. Values of a table of floats are stored as floats, which convert to the same doubles. None are stored
+// if they take more memory than the codes and can be looked up in the table.
 class Values {
   public:
     Values() = default;

@@ -2,7 +2,7 @@
 //
 //   hash_values     rows to hashes of their values: those with the lowest are the sample for binning, and the sum of
 //                   all is the fingerprint of the values
-//   add_values      the same for tables whose columns come a few at a time
+//   add_values      the same for tables given a few columns at a time
 //   cut_quantiles   distinct values and their weights in all parts -> the smallest value of each code
 //   code_values     the values of a column in one part -> codes
 //   find_highs      values and codes of a column in one part -> the largest value of each code

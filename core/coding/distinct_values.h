@@ -17,7 +17,7 @@ struct WeighedValues {
     std::vector<std::uint64_t> weights;
 };
 
-// Adds up the weights of equal values in some rows of a column. `rows` empty: all; `lengths`, by row: empty: all one.
+// Adds up the weights of equal values in a column. `rows` empty: all rows; `lengths` (by row) empty: all one.
 template <class Float>
 WeighedValues<Float> weigh_values(const Matrix& x, std::size_t column, std::span<const std::uint32_t> rows,
                                   std::span<const std::uint64_t> lengths);

@@ -13,7 +13,7 @@ namespace weald {
 
 namespace {
 
-constexpr std::uint64_t kMissingCode = 0xFFFFFFFFu;  // how a missing value enters the hash of a row
+constexpr std::uint64_t kMissingCode = 0xFFFFFFFFu;  // value of a missing code in the hash of a row
 
 template <class Code>
 void add_code_hashes(const Column& column, std::size_t feature, std::span<std::uint64_t> hashes, std::size_t begin) {

@@ -4,7 +4,7 @@
 //   hash_rows    columns -> a hash for each row
 //   print_row    hash, target -> the contribution of the row to the fingerprint of the training data
 //   rank_rows    hashes, targets -> the row at each rank
-//   rank_table   both, and the fingerprint of the training data
+//   rank_table   ranks a coded table and computes the fingerprint of the training data
 
 #pragma once
 
@@ -62,7 +62,7 @@ std::vector<std::uint32_t> rank_rows(const RowHashes& hashes, std::span<const do
 
 struct Ranking {
     std::vector<std::uint32_t> positions;  // by rank: the row of the table
-    std::uint64_t fingerprint = 0;         // of the training data, as codes
+    std::uint64_t fingerprint = 0;         // fingerprint of the training data as codes
     std::optional<std::uint64_t> values;   // fingerprint of its values, where the caller knows it
 };
 

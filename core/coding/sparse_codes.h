@@ -13,7 +13,7 @@
 
 namespace weald {
 
-// The stored cells of a sparse table, by row and by column. All others of a column have the same code.
+// The stored cells of a sparse table, by row and by column. All other cells of a column have the same code.
 struct Filled {
     struct Cell {
         std::uint32_t rank;
@@ -22,7 +22,7 @@ struct Filled {
 
     std::vector<std::uint64_t> row_starts;     // by rank; empty: the table is not sparse
     std::vector<std::uint32_t> features;       // those of rank r are row_starts[r] ... row_starts[r + 1] - 1
-    std::vector<std::uint32_t> row_codes;      // of these features
+    std::vector<std::uint32_t> row_codes;      // codes of these features
     std::vector<std::uint64_t> column_starts;  // by feature
     std::vector<Cell> cells;                   // ascending by rank in each column
     std::vector<std::uint32_t> zero_codes;     // by feature

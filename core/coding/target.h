@@ -1,7 +1,7 @@
 // Targets as integers: y = center + q / 2^exponent.
 //
 //   TargetUnit    narrow: sums of q have 64 bits, or 128 with weights in fixed point; or wide, if outliers would leave
-//                 too few digits for the others
+//                 too few digits for all other targets
 //   spread_of     the width of the targets, robust to outliers
 
 #pragma once
@@ -22,7 +22,7 @@ namespace weald {
 inline constexpr int kFixedPointTargetBits =
     35;  // with weights in fixed point: sums of weight * q * q stay below 2^127
 
-inline constexpr int kFixedPointWeightBits = 54;  // of the sum of such weights
+inline constexpr int kFixedPointWeightBits = 54;  // bits of the sum of such weights
 inline constexpr int kDoubleBits = 53;
 inline constexpr int kFineBits = 30;  // the width of the targets is to be at least 2^30 units
 
@@ -58,7 +58,7 @@ struct TargetSpread {
 // For values with weights `lengths`; empty: equal weights.
 TargetSpread spread_of(std::span<const double> y, std::span<const std::uint64_t> lengths);
 
-// A quick check: true means that the quartiles are that far apart, false that they may not be.
+// A quick check: true means that the quartiles are at least this far apart, false that they may be closer.
 bool quartiles_are_apart(std::span<const double> y, std::span<const std::uint64_t> lengths, double least);
 
 // The conversion of targets to integers.
@@ -84,7 +84,7 @@ class TargetUnit {
         is_constant_ = false;
     }
 
-    // Becomes wide if necessary and possible; returns whether it is.
+    // Switches to wide if necessary and possible; returns whether it is wide.
     bool widen(std::span<const double> y, std::span<const std::uint64_t> lengths) {
         if (is_constant_ || quartiles_are_apart(y, lengths, ldexp_within(1.0, kFineBits - finest_))) {
             return false;

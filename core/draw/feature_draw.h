@@ -100,7 +100,7 @@ class Interactions {
     std::vector<std::uint64_t> allowed_;
 };
 
-// A line of consecutive weights. Finding the one that covers a point takes as many steps as their number has bits:
+// A line of consecutive weights. Finding the weight that covers a point takes log2(number of weights) steps:
 // sums_[i] adds up the weights before i, as many as its lowest bit states (a Fenwick tree).
 class ScaleLine {
   public:
@@ -153,8 +153,8 @@ class FeatureDraw {
         scale_ = std::accumulate(scales_.begin(), scales_.end(), std::uint64_t{0});
     }
 
-    // `first_wins`: all features that can cut the node tie. So features come by their keys, and the first that can is
-    // the best.
+    // `first_wins`: all features that can cut the node tie. So features come in order of their keys, and the first that
+    // can cut it is the best.
     void begin(const Address& address, std::uint32_t max_features, bool first_wins = false) {
         address_ = address;
         keys_.begin(address);
@@ -197,11 +197,11 @@ class FeatureDraw {
         }
     }
 
-    // Whether a feature wins a tie against one that was drawn before it.
+    // Whether a feature wins a tie against an earlier one.
     bool wins_tie(std::uint32_t feature, std::uint32_t earlier) {
         return has_keys_ && keys_.of(feature) < keys_.of(earlier);
     }
-    // Nothing can be better than this feature's cut. Only features that win a tie against it are still drawn.
+    // No cut can be better than this feature's. Only features that win a tie against it are still drawn.
     void keep_rivals_of(std::uint32_t feature) {
         if (!has_keys_) {
             n_wanted_ = n_drawn_;
@@ -241,7 +241,7 @@ class FeatureDraw {
         for (std::size_t place = 0; place < features_.size(); ++place) {
             key_of_place_[place] = keys_.of(features_[place]);
         }
-        // After the last there are copies of the first, which comes before them.
+        // The positions after the last feature repeat the first one.
         std::fill(key_of_place_.begin() + static_cast<std::ptrdiff_t>(features_.size()), key_of_place_.end(),
                   key_of_place_.empty() ? 0 : key_of_place_[0]);
         past_ = 0;
@@ -310,8 +310,8 @@ class FeatureDraw {
     std::uint32_t n_drawn_ = 0;
     std::uint32_t n_wanted_ = 0;
     TieKeys keys_;
-    bool has_keys_ = false;    // which decide ties
-    bool has_rivals_ = false;  // nothing else is drawn
+    bool has_keys_ = false;    // keys decide ties
+    bool has_rivals_ = false;  // draws nothing else
     std::uint64_t key_to_beat_ = 0;
     std::vector<std::uint64_t> key_of_place_;
     std::uint64_t past_ = 0;  // the last key but one

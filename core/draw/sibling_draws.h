@@ -1,4 +1,4 @@
-// The first features that two nodes draw, which are siblings: one run of philox serves both.
+// The first features drawn by two sibling nodes: one run of philox serves both.
 //
 //   SiblingDraws   the first swaps of both shuffles
 //   FewDraw        the first features that a node draws
@@ -49,7 +49,7 @@ class SiblingDraws {
     }
 
   private:
-    static constexpr std::uint32_t kPairs = kPhiloxBlock / 2;  // of draws, for each node
+    static constexpr std::uint32_t kPairs = kPhiloxBlock / 2;  // pairs of draws for each node
 
     // floor(bits * n / 2^64), as in base/random.h; the bits are in two words.
     static Lanes below(const Lanes& low, const Lanes& high, const Lanes& n) {

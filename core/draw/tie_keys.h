@@ -1,4 +1,4 @@
-// Which of two features wins a tie if a node considers all of them: the one with the smaller key.
+// Keys for ties between features, if a node considers all of them: the smaller key wins.
 //
 // One draw of the node gives every feature a key, so that no column wins more ties than another. It is computed on
 // first use: most nodes of many rows have no ties.

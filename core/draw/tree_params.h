@@ -1,4 +1,4 @@
-// How to grow, in plain numbers: the user's parameters are resolved before they come here.
+// The parameters of growth as plain numbers, resolved from the user's parameters.
 //
 //   Growth          the parameters
 //   kGrowthFields   their names and members, for code that goes through all of them
@@ -40,7 +40,7 @@ struct Growth {
     std::uint32_t max_interacting = 0;                           // maximum number on a path; 0: no limit
     std::vector<double> feature_weights;                         // empty: equal weights
     double category_penalty = 0;       // penalty per category beyond two, in expected gains of random labels
-    bool ties_by_column = false;       // with all features considered, the first of equal ones wins: nothing is drawn
+    bool ties_by_column = false;       // with all features considered, ties go to the first column, without a draw
     std::uint32_t max_categories = 0;  // columns with more are cut in category order; 0: no limit
 };
 

@@ -58,7 +58,7 @@ void Decoder::read_links(const Tree& tree) {
         end[i] = end[second];
     }
     require(static_cast<std::size_t>(end[0]) == right.size(), "The leaf marks do not form trees.");
-    std::vector<std::int32_t>& depth = end;  // of a node whose end is no longer needed
+    std::vector<std::int32_t>& depth = end;  // reuses the ends that are no longer needed
     depth[0] = 0;
     std::int32_t* split = splits_.data() + tree.first_split;
     std::int32_t* leaf = leaves_.data() + tree.first_leaf;

@@ -2,9 +2,9 @@
 //
 //   decode      checks every number before it is used, and returns the arrays of the forest
 //
-// docs/deployment/model-files.md lists the arrays and the guesses computed from them. src/weald/io/derived_values.py
-// makes the same guesses when a file is written: + - * / of doubles, whole numbers modulo 2^64, ldexp and rint, so they
-// are the same everywhere.
+// docs/deployment/model-files.md lists the arrays and the predictions computed from them.
+// src/weald/io/derived_values.py computes the same predictions when a file is written. They use only + - * / of
+// doubles, integers modulo 2^64, ldexp and rint, so they are the same everywhere.
 
 #pragma once
 

@@ -1,9 +1,9 @@
 // The steps of reading a forest from a file.
 //
-//   EncodedHead   what is known before the arrays are read
+//   EncodedHead   numbers that are known before the arrays are read
 //   Decoded       the arrays of the forest
-//   Decoder       the steps: files/decode.cpp has those of nodes, leaves and splits,
-//                 files/decode_gains.cpp those of decreases and values
+//   Decoder       the steps: nodes, leaves and splits in files/decode.cpp,
+//                 decreases and values in files/decode_gains.cpp
 
 #pragma once
 
@@ -23,7 +23,7 @@ namespace weald {
 
 enum class Rule { none, gini, entropy, misclassification, squared_error };
 
-// What is known before the arrays are read.
+// Numbers that are known before the arrays are read.
 struct EncodedHead {
     std::uint32_t n_features = 0;
     std::uint32_t n_classes = 0;  // 0: regression
@@ -31,7 +31,7 @@ struct EncodedHead {
     std::size_t n_nodes = 0;
     double center = 0;
     int exponent = 0;
-    Rule rule = Rule::none;  // the rule for guesses of decreases
+    Rule rule = Rule::none;  // the rule that predicts decreases
     bool is_bound = false;
     std::size_t most_depth = 0;
 
@@ -42,7 +42,7 @@ struct Decoded : ForestArrays {
     LargeVector<double> tree_weight;
 };
 
-// Integers are added and multiplied modulo 2^64, whatever the file contains.
+// Arithmetic of integers is modulo 2^64, so that no input overflows.
 inline std::int64_t plus(std::int64_t a, std::int64_t b) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
@@ -147,7 +147,7 @@ class Decoder {
         }
         return sums;
     }
-    // Only the root of an empty bag has none.
+    // Only the root of an empty bag has no classes.
     bool has_classes(std::size_t leaf) const { return made_.leaf_start[leaf] < made_.leaf_start[leaf + 1]; }
     std::int64_t weight_of_class(std::size_t leaf, std::int32_t k) const {
         const auto begin = made_.leaf_class.begin() + made_.leaf_start[leaf];

@@ -1,10 +1,10 @@
 // The small arrays of a file, which are untrusted: all values are checked when they are read.
 //
 //   EncodedColumn    an array
-//   EncodedColumns   all of them by name, each is read once
+//   EncodedColumns   all arrays by name; each is read once
 //   take_numbers     integers below a limit
 //   Doubles          doubles, or indices into lists of distinct doubles
-//   Residual         doubles as differences from guesses
+//   Residual         doubles as differences from predictions
 //
 // src/weald/io/streams.py writes them. Numbers are little-endian, as those of the machines that weald runs on.
 
@@ -63,7 +63,7 @@ struct EncodedColumn {
                 return load<std::uint64_t>(i);
         }
     }
-    std::uint64_t largest() const;  // of the integers; 0 if there are none
+    std::uint64_t largest() const;  // the largest integer; 0 if there are none
     double value(std::size_t i) const {
         if (kind == Kind::floating) {
             return width == sizeof(float) ? static_cast<double>(load<float>(i)) : load<double>(i);
@@ -78,7 +78,7 @@ class EncodedColumns {
   public:
     void add(const std::string& name, const EncodedColumn& column) { all_[name] = column; }
     bool has(const std::string& name) const { return all_.contains(name); }
-    EncodedColumn take(const std::string& name);  // of kind none if there is none
+    EncodedColumn take(const std::string& name);  // a column of kind `none` if there is none
     EncodedColumn need(const std::string& name);
     void require_empty() const;
 
@@ -115,7 +115,7 @@ class Doubles {
 
   private:
     EncodedColumn of_, counts_, values_;
-    std::vector<std::uint64_t> first_;  // of each list among all values
+    std::vector<std::uint64_t> first_;  // first value of each list among all values
 };
 
 // Differences are in units of the last place; larger ones are stored separately.
@@ -136,7 +136,7 @@ class Residual {
     }
 
   private:
-    // A guess of NaN is 0: the bits of NaN differ from machine to machine.
+    // A prediction of NaN counts as 0, since the bits of NaN differ between machines.
     static double tidy(double guess) { return guess == guess ? guess : 0.0; }
     std::int64_t difference_at(std::size_t i) const {
         return near_.width == 1 ? near_.load<std::int8_t>(i) : near_.load<std::int16_t>(i);

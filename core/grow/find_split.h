@@ -1,7 +1,7 @@
 // The best split of a node: features are drawn and searched until enough of them can cut it.
 //
-// Several at once if that is faster (grow/lane_split.h), otherwise one by one. For random cuts, grow/random_split.h
-// does all of it.
+// Several features are searched at once if that is faster (grow/lane_split.h), otherwise one by one. Random cuts are in
+// grow/random_split.h.
 
 #pragma once
 
@@ -69,8 +69,8 @@ class SplitFinder {
     // The buffer with the codes of the split found last.
     int kept() const { return parts_.kept; }
 
-    // What is known about features is passed to children: the constant ones and, if needed, behind them the path.
-    // Features that may not join the path are treated as constant.
+    // Passed to children: the set of constant features and, if needed, after it the features of the path. Features that
+    // may not join the path count as constant.
     std::size_t n_known_words() const { return interactions_.are_free() ? n_set_words_ : 2 * n_set_words_; }
     std::vector<std::uint64_t> known_at_root() {
         std::vector<std::uint64_t> known(n_known_words());
@@ -80,13 +80,13 @@ class SplitFinder {
         return known;
     }
 
-    // The model has read the node. Whether the node is a leaf, whatever its features.
+    // Whether the node is a leaf regardless of its features. The model has read the node.
     bool is_leaf(const Node& node) const {
         return parts_.model.is_pure() || parts_.model.size() < parts_.growth.min_samples_split ||
                node.depth == parts_.growth.max_depth;
     }
 
-    // The model has read the node, which may have inherited bins. Nothing: it is a leaf.
+    // Returns the split, or nothing for a leaf. The model has read the node, which may have inherited bins.
     std::optional<Split> find(const Node& node, FeatureSet constant, const Bins& bins = {}) {
         if (is_leaf(node)) {
             return {};
@@ -105,7 +105,7 @@ class SplitFinder {
         }
         if (!filled_.are_all() || bins.are_there() ||
             (binary_.is_counted() && parts_.codes.binary.has(split->feature))) {
-            parts_.gather(split->feature, node, parts_.kept);  // reads all rows, if the search has not
+            parts_.gather(split->feature, node, parts_.kept);  // reads all rows, unless the search has
         }
         place(node, *split);
         join_path(split->feature, constant);
@@ -161,7 +161,7 @@ class SplitFinder {
         return best_split_one_by_one(node, constant);
     }
 
-    // Whether there is a faster method for some features: as bits, or by stored cells.
+    // Whether some features have a faster method: binary features, or stored cells of sparse tables.
     bool are_counted_apart() const {
         return kCountsBits<Model> && !(filled_.are_all() && parts_.codes.binary.is_empty());
     }
@@ -201,7 +201,7 @@ class SplitFinder {
             const RuledCuts found = search(feature, node, constant, spare, to_beat);
             const FeatureCuts& cuts = found.cuts;
             if (!cuts.is_admissible) {
-                // Three categories may have another order in a child, and some cut may be admissible there.
+                // With three or more categories, a child may have another order and an admissible cut.
                 const bool stays =
                     !is_categorical(feature) || parts_.tree->limits.admit_all() || parts_.categories.n_categories() < 3;
                 if (found.is_constant && stays) {
@@ -223,12 +223,12 @@ class SplitFinder {
                 standing = offered;
                 parts_.kept = spare;  // the winner's codes are used to partition the rows
             }
-            // Later features can only tie, and would lose: two rows can be divided in one way.
+            // Later features can only tie, and lose the tie: two rows can be divided in only one way.
             if (node.n_rows() == 2) {
                 break;
             }
             if (standing.score >= perfect) {
-                parts_.draw.keep_rivals_of(best->feature);  // others can only tie, and would lose
+                parts_.draw.keep_rivals_of(best->feature);  // later features can only tie, and lose the tie
             }
         }
         parts_.draw.end();
@@ -240,7 +240,7 @@ class SplitFinder {
                parts_.codes.columns[feature].lows.size() > kFreeCategories;
     }
 
-    // The expected gain by chance of a cut by the categories that were searched last, as far as it is subtracted.
+    // The penalty for the categories searched last: their expected gain by chance.
     double noise_of_labels(const Node& node) const {
         if (parts_.categories.n_categories() <= 2) {
             return 0;
@@ -251,8 +251,8 @@ class SplitFinder {
         return parts_.growth.category_penalty * labels * to_gain / static_cast<double>(parts_.model.size() - 1);
     }
 
-    // The same for two rows. They can be divided in one way, by the first feature that distinguishes them: later
-    // features can only tie, and would lose.
+    // The same for two rows. They can be divided in only one way, by the first feature that distinguishes them: later
+    // features can only tie, and lose the tie.
     std::optional<Split> best_split_of_two(const Node& node, FeatureSet constant) {
         std::optional<Split> split;
         parts_.begin_draw(node);
@@ -283,7 +283,7 @@ class SplitFinder {
             return {};
         }
         const int low = codes[0] < codes[1] ? 0 : 1;
-        const bool has_missing = codes[1 - low] == kMissing<Code>;  // which is the largest
+        const bool has_missing = codes[1 - low] == kMissing<Code>;  // the largest code
         auto&& left = parts_.model.nothing();
         parts_.model.move(left, payloads[low], true);
         const std::optional<Candidate> cut = parts_.model.judge(
@@ -291,7 +291,7 @@ class SplitFinder {
         return cut ? std::optional(Split{.feature = feature, .cut = *cut, .has_missing = has_missing}) : std::nullopt;
     }
 
-    // For binary features. The first of them that is drawn counts for all.
+    // For binary features: all of them are searched when the first one is drawn.
     FeatureCuts search_binary(std::uint32_t feature, const Node& node, FeatureSet constant) {
         if (!binary_.is_counted()) {
             binary_.count(parts_.model, parts_.codes.binary, parts_.node_codes.reader().words(node.begin),
@@ -357,7 +357,7 @@ class SplitFinder {
             using Code = std::remove_cvref_t<decltype(*codes)>;
             const auto cut = static_cast<Code>(split.cut.last_left());
             Code below = 0;
-            Code above = kMissing<Code>;  // which is never the smallest
+            Code above = kMissing<Code>;  // never the smallest code
             for (std::uint32_t i = 0; i < node.n_rows(); ++i) {
                 const auto goes_left = static_cast<Code>(-(codes[i] <= cut));  // all bits, or none
                 const auto low = static_cast<Code>(codes[i] & goes_left);
@@ -374,12 +374,12 @@ class SplitFinder {
     RandomSplitFinder<Model> random_{parts_};
     LaneSplitFinder<Model> lanes_{parts_};
     CarriedBins<Model> carried_;
-    const Bins* bins_ = nullptr;   // of the node
-    std::vector<Survey> surveys_;  // of them, by feature
+    const Bins* bins_ = nullptr;   // bins of the node
+    std::vector<Survey> surveys_;  // surveys of the bins, by feature
     FilledRows<Model> filled_;
     BinarySearch binary_;
     Interactions interactions_;
-    std::size_t n_set_words_;  // of a set of features
+    std::size_t n_set_words_;  // words of a set of features
     bool has_categories_;
     std::vector<std::uint64_t> sorted_;  // rows of a node by a feature with a monotonic constraint
 };

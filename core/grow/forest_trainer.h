@@ -28,7 +28,7 @@ struct Order {
     std::uint32_t first_tree;
     std::uint32_t n_trees;
     Work& work;
-    Piece* piece = nullptr;  // of a single tree, if no more is needed
+    Piece* piece = nullptr;  // the piece to grow, if not a whole tree
 };
 
 // A tree that several threads grow together.
@@ -37,14 +37,14 @@ struct SharedTree {
     typename Grower<Model>::Tree tree;
     Model model;  // with the weights of this tree
     typename Grower<Model>::Part root;
-    std::atomic<std::size_t> n_open{1};  // number of parts that are not grown yet
+    std::atomic<std::size_t> n_open{1};  // number of parts still to be grown
 
     explicit SharedTree(const Model& like) : model(like) {}
 };
 
 // Grows all trees. Each thread keeps one grower, and its memory, for all its trees; `fill` gives a grower's tree its
 // rows, and returns the user's unit of weight. If threads would finish at different times, or other threads may help,
-// the last trees are grown together.
+// several threads grow each of the last trees together.
 template <TargetModel Model, class Fill>
 class ForestTrainer {
   public:
@@ -63,7 +63,7 @@ class ForestTrainer {
 
     GrownTrees grow() {
         const std::size_t n_together = count_together();
-        for (std::size_t i = order_.n_trees; i-- > 0;) {  // the first on top
+        for (std::size_t i = order_.n_trees; i-- > 0;) {  // the first tree is on top
             tasks_.push([this, i, alone = i < order_.n_trees - n_together](std::size_t thread) {
                 alone ? grow_alone(i, thread) : grow_together(i, thread);
             });
@@ -79,7 +79,7 @@ class ForestTrainer {
         trees_of_.clear();
         GrownTrees grown{.forest = joiner_.finish(order_.work), .weight_scale = std::move(weight_scale_)};
         look_up_thresholds(grown.forest, order_.codes, order_.work);
-        constexpr std::size_t kRowBytes = 64;  // that a grower holds, approximately
+        constexpr std::size_t kRowBytes = 64;  // approximate bytes per row in a grower
         FreedMemory freed;
         freed.expect(0, order_.n_trees);
         freed.add(order_.work.n_threads() * order_.codes.n_rows * kRowBytes);
@@ -136,7 +136,7 @@ class ForestTrainer {
         }
     }
 
-    // The next tree of this grower may use the memory of a finished one.
+    // The next tree of this grower may reuse the memory of a finished tree.
     void finish(std::size_t i, TheGrower& grower, TreeArrays tree) {
         grower.recycle(joiner_.add(i, std::move(tree)));
         ++n_done_;

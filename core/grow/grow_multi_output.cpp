@@ -27,7 +27,7 @@ std::vector<WideDouble> joint_weights(const Codes& codes, const Targets& targets
     auto given = growth.class_weights.begin();
     for (std::uint32_t o = 0; o < targets.n_targets; ++o) {
         const auto class_of = [&](std::size_t joint) {
-            return static_cast<std::size_t>(targets.said[joint * targets.n_targets + o]);
+            return static_cast<std::size_t>(targets.values[joint * targets.n_targets + o]);
         };
         std::vector<WideDouble> of_class(targets.n_classes[o], 0.0);
         if (growth.class_weight == ClassWeight::given) {
@@ -73,11 +73,11 @@ GrownTargets grow_numbers(const Order& order, const Targets& targets, const Term
     const std::size_t n_joint = codes.n_classes;
     std::vector<Numbers> numbers;
     std::vector<double> centers;
-    std::optional<int> unit;  // of the target with the widest range; constant targets have none
+    std::optional<int> unit;  // exponent of the target with the widest range; constant targets have none
     std::vector<double> of_target(n_joint);
     for (std::size_t o = 0; o < targets.n_targets; ++o) {
         for (std::size_t joint = 0; joint < n_joint; ++joint) {
-            of_target[joint] = targets.said[joint * targets.n_targets + o];
+            of_target[joint] = targets.values[joint * targets.n_targets + o];
         }
         const TargetUnit of_numbers(of_target, copies, order.growth.n_draws);
         std::vector<std::int64_t> q(n_joint);

@@ -1,6 +1,6 @@
 // Growing trees of numbers, by one criterion.
 //
-// Squared error is compiled with the criteria of classes, all other criteria of numbers apart from these.
+// Squared error is compiled together with the classification criteria, the other regression criteria separately.
 
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace weald {
 
-// Each file that includes this has functions of its own, so that what is inlined in one does not depend on another.
+// Each file that includes this gets its own functions, so that inlining in one file does not depend on another.
 namespace {
 
 // `fill` gives a tree its rows and their payloads, for the sizes of its bag.

@@ -1,4 +1,4 @@
-// Growing one tree or a part of one: the order of nodes, and what becomes of each.
+// Growing one tree or a part of it: the order of nodes, and their splits.
 
 #pragma once
 
@@ -95,7 +95,7 @@ class Grower {
         writer_.end(part, model_);
     }
 
-    // Takes the memory of a finished tree.
+    // Reuses the memory of a finished tree.
     void recycle(TreeArrays room) { spare_ = std::move(room); }
 
     TreeArrays finish(Part part) {
@@ -116,8 +116,8 @@ class Grower {
                           Part& part, const GiveAway& give_away) {
         struct Waiting {
             Node node;
-            std::int64_t parent;         // of a right child, to be linked; -1: none
-            const Part* part = nullptr;  // it is grown by another thread
+            std::int64_t parent;         // parent of a right child, to be linked; -1: none
+            const Part* part = nullptr;  // grown by another thread
             Bins bins = {};
         };
         std::vector<Waiting> waiting;
@@ -149,7 +149,7 @@ class Grower {
                 finder_.carried().recycle(std::move(bins));
                 continue;
             }
-            // What is known about constant features is stored by depth: a node's level is copied for its children.
+            // The sets of constant features are stored by depth: a node's set is copied for its children.
             const std::size_t level = static_cast<std::size_t>(node.depth) * n_words_;
             if (constant_.size() < level + 2 * n_words_) {
                 constant_.resize(level + 2 * n_words_);
@@ -231,7 +231,7 @@ class Grower {
         return made;
     }
 
-    // The node with the largest decrease is split first; of equal ones, the one created earlier.
+    // The node with the largest decrease is split first; on a tie, the node created earlier.
     void grow_best_first(const Node& root) {
         std::vector<NewNode> made;
         const auto later = [&](std::uint32_t a, std::uint32_t b) {
@@ -330,11 +330,11 @@ class Grower {
     TreeWriter<Model> writer_;
     std::conditional_t<kHasSmallSubtrees<Model>, SmallSubtree, NoSmallSubtree> small_;
     Tree* tree_ = nullptr;
-    Piece* piece_ = nullptr;  // of the tree that is wanted; null: all of it
+    Piece* piece_ = nullptr;  // the piece of the tree to grow; null: the whole tree
     PartitionScratch<Payload> partition_scratch_;
     std::vector<std::uint64_t> constant_;  // features that cannot cut, level by level
-    TreeArrays spare_;                     // empty: memory for the next tree
-    std::size_t n_nodes_before_ = 0;       // of the previous tree: an estimate for this one
+    TreeArrays spare_;                     // empty, with memory for the next tree
+    std::size_t n_nodes_before_ = 0;       // nodes of the previous tree: an estimate for this one
 };
 
 }  // namespace weald

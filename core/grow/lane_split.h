@@ -1,4 +1,4 @@
-// The best split of a node, several features at once: each lane of a vector is one.
+// The best split of a node, several features at once: each lane of a vector is a feature.
 
 #pragma once
 
@@ -30,7 +30,7 @@ template <class Model>
 inline constexpr bool kCountsLanes = requires(const Model& model) { model.counts_lanes(1u); };
 
 struct LaneSplit {
-    bool is_found = false;  // otherwise features must be searched one by one
+    bool is_found = false;  // false: features must be searched one by one
     std::optional<Split> split;
 };
 

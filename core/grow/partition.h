@@ -75,7 +75,7 @@ inline std::uint32_t bits_left(const std::uint32_t* codes, const LeftCodes<std::
     return left.missing_too ? bits | _mm512_cmpeq_epi32_mask(all, _mm512_set1_epi32(-1)) : bits;
 }
 
-// Writes those of 16 integers whose bits are set consecutively; the memory behind them is overwritten.
+// Writes, consecutively, those of 16 integers whose bits are set; the memory after them is overwritten.
 inline void pack(const __m512i& numbers, std::uint32_t bits, std::uint32_t* to) {
     _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(static_cast<__mmask16>(bits), numbers));
 }

@@ -35,7 +35,7 @@ class RandomSplitFinder {
         }
     }
 
-    // By feature, for random cuts.
+    // For random cuts, by feature.
     std::span<const ValueIndex> values() const { return values_; }
 
     // Several features are evaluated together: while one waits for memory, the others continue.
@@ -90,7 +90,7 @@ class RandomSplitFinder {
             if (constant.has(feature)) {
                 continue;
             }
-            buffer += buffer == parts_.kept;  // which holds the best so far
+            buffer += buffer == parts_.kept;  // the other buffer holds the best cut so far
             parts_.gather(feature, node, buffer);
             const CodeRange range = parts_.node_codes.use(
                 feature, buffer, [&](const auto* codes) { return range_of(codes, node.n_rows()); });

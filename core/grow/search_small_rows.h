@@ -54,7 +54,7 @@ class SmallSearch {
 
     struct Of {
         std::uint32_t rows;     // the node
-        std::int64_t weight;    // of all of them
+        std::int64_t weight;    // weight of all rows
         double sum_of_squares;  // about their mean, from which approximate sums are measured
     };
 
@@ -195,11 +195,11 @@ class SmallSearch {
         best_.beside = {scratch_.keys[place][lane] >> 16, scratch_.keys[place + 1][lane] >> 16};
     }
 
-    // Compared with the best of another feature: the smaller key, or the one drawn earlier.
+    // Against the best cut of another feature: the smaller key wins, or the feature drawn earlier.
     bool wins_tie(std::uint32_t feature, std::uint32_t number) const {
         return keys_ ? keys_->of(feature) < keys_->of(best_.feature) : number < best_.number;
     }
-    // Then the more even cut, then the earlier one.
+    // Next, the more even cut wins, then the earlier one.
     bool wins_tie(std::uint32_t feature, std::uint32_t number, const Cell& left) const {
         return number != best_.number ? wins_tie(feature, number)
                                       : std::abs(scorer_.balance(left)) < std::abs(scorer_.balance(best_.left));
@@ -209,8 +209,8 @@ class SmallSearch {
     const Scorer& scorer_;
     SmallScratch& scratch_;
     TieKeys* keys_;
-    std::uint32_t node_;  // its rows
-    std::uint32_t n_;     // of them
+    std::uint32_t node_;  // rows of the side
+    std::uint32_t n_;     // number of rows
     float weight_;
     float slack_;
     std::uint32_t n_before_ = 0;  // lanes

@@ -25,7 +25,7 @@ struct FewNodes {
     std::array<std::uint32_t, kMost> size;
     std::array<double, kMost> decrease;
     std::array<Cell, kMost> totals;
-    std::array<Int128, kMost> squares;  // of leaves
+    std::array<Int128, kMost> squares;  // squares of leaves
 
     void write_leaf(const Cell& total, Int128 squares_of_targets) {
         const std::uint32_t number = write(total);

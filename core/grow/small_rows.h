@@ -29,7 +29,7 @@
 namespace weald {
 
 struct LaneFeatures {
-    std::uint64_t bytes = 0;  // a feature each
+    std::uint64_t bytes = 0;  // one feature per lane
     std::uint32_t n = 0;
 
     void add(std::uint64_t feature) { bytes |= feature << (8 * n++); }
@@ -70,13 +70,13 @@ class SmallRows {
         return reader.copy_by_row(begin, ids, constant, codes_.data(), kMostFeatures);
     }
 
-    // ---- Of one row
+    // ---- One row
 
     std::int64_t number(std::uint32_t place) const { return numbers_[place]; }
     std::uint32_t code(std::uint32_t place, std::uint32_t feature) const {
         return codes_[place * kMostFeatures + feature];
     }
-    // Features that distinguish two rows, a bit each. Bits of features that were not loaded are arbitrary.
+    // A bit for each feature that distinguishes two rows. Bits of features that were not loaded are arbitrary.
     std::uint64_t differences(std::uint32_t place, std::uint32_t other) const {
         const std::uint16_t* codes = codes_.data() + place * kMostFeatures;
         const std::uint16_t* others = codes_.data() + other * kMostFeatures;
@@ -101,7 +101,7 @@ class SmallRows {
     }
     Cell cell(std::uint32_t place) const { return {sums_[place], static_cast<std::int64_t>(low_[place] & 0xFF)}; }
 
-    // ---- Of a set of rows
+    // ---- A set of rows
 
     std::int64_t sum_of(std::uint32_t rows) const {
         Words sums{};
@@ -186,11 +186,11 @@ class SmallRows {
     }
 
     std::uint32_t n_features_;
-    alignas(64) std::array<std::uint16_t, kMost * kMostFeatures> codes_;  // of a row, consecutive
+    alignas(64) std::array<std::uint16_t, kMost * kMostFeatures> codes_;  // codes of a row are consecutive
     alignas(64) std::array<std::int64_t, kMost> numbers_{};               // the targets
     alignas(64) std::array<std::int64_t, kMost> sums_{};                  // the same times counts
     alignas(64) std::array<double, kMost> counts_{};
-    alignas(64) std::array<std::uint32_t, kMost> low_{};  // of keys: position << 8 | count
+    alignas(64) std::array<std::uint32_t, kMost> low_{};  // keys: position << 8 | count
     alignas(64) std::array<float, kMost> near_sums_{};    // about the node's mean, scaled
 };
 

@@ -105,7 +105,7 @@ class SmallSubtree {
 
     // ---- From node to node
 
-    // Continues with left children until a leaf; right children wait.
+    // Continues with left children down to a leaf; right children are processed later.
     void grow_from(Waiting node) {
         while (true) {
             const Scorer scorer(node.total, tree_->limits);
@@ -149,7 +149,7 @@ class SmallSubtree {
 
     // ---- One node
 
-    // Features that are found to be constant are added to node.constant. Nothing: it is a leaf.
+    // Returns the split, or nothing for a leaf. Constant features are added to node.constant.
     std::optional<SmallCut> find(Waiting& node, const Scorer& scorer) {
         const Address at = address(node.id);
         keys_.begin(at);
@@ -215,7 +215,7 @@ class SmallSubtree {
                         .beside = {std::min(code, other), std::max(code, other)}};
     }
 
-    // Of a set of features.
+    // For a set of features.
     std::uint32_t first_of(std::uint64_t features, FewDraw& draw) {
         if (ties_by_key_) {
             return keys_.least_of(features);
@@ -229,14 +229,14 @@ class SmallSubtree {
 
     const Growth& growth_;
     std::uint32_t n_features_;
-    bool takes_all_;  // all features are considered: none is drawn
+    bool takes_all_;  // all features are considered, so none is drawn
     bool ties_by_key_;
-    std::uint64_t all_features_;  // a bit each
+    std::uint64_t all_features_;  // one bit per feature
     SiblingDraws draws_;
     bool are_possible_;
     SmallRows rows_;
     SmallScratch scratch_;
-    TieKeys keys_;  // of the node
+    TieKeys keys_;  // tie keys of the node
     FewNodes nodes_;
     Tree* tree_ = nullptr;
     std::uint32_t n_waiting_ = 0;

@@ -27,7 +27,7 @@ class TreeWriter {
     using Payload = typename Model::Payload;
     using Part = TreePart<typename Model::Sums>;
 
-    // When memory is reserved for nodes, it is reserved in all arrays.
+    // Memory is reserved in all arrays together.
     void begin(Part& part, Model& model) {
         tree_ = std::move(part.tree);
         const std::size_t n = tree_.feature.capacity();
@@ -53,7 +53,7 @@ class TreeWriter {
         tree_.right[static_cast<std::size_t>(parent)] = static_cast<std::int32_t>(tree_.n_nodes());
     }
 
-    // The model has read the node; without a split it is a leaf.
+    // Writes a node that the model has read; without a split it is a leaf.
     void write(Model& model, const Payload* payloads, std::uint32_t n_rows, const std::optional<Split>& split) {
         tree_.feature.push_back(split ? static_cast<std::int32_t>(split->feature) : -1);
         tree_.threshold.push_back(split ? split->threshold : 0.0);

@@ -13,7 +13,7 @@ namespace weald {
 
 namespace {
 
-constexpr std::size_t kLeavesAtOnce = 65536;  // of the trees whose records are kept at a time
+constexpr std::size_t kLeavesAtOnce = 65536;  // leaves of the trees whose records are kept at a time
 
 using RowNumber = std::uint16_t;
 
@@ -31,7 +31,7 @@ struct Record {
     std::uint32_t node;     // in the forest
     std::int64_t at_begin;  // weight of the rows
     std::int64_t at_end;    // the same, unless steps have bins
-    std::int64_t own;       // weight of the rows whose own leaf it is
+    std::int64_t own;       // weight of the rows in this leaf
     Axis axes[2];
 };
 
@@ -145,7 +145,7 @@ class FreeWalk {
         std::size_t end;
         bool is_empty() const { return begin == end; }
     };
-    // A group on the path, and the rows that meet all conditions but those on its features.
+    // A group on the path, and the rows that meet all conditions except those on its features.
     struct Entry {
         std::uint32_t group;
         Rows rows;
@@ -155,7 +155,7 @@ class FreeWalk {
         std::uint32_t node;
         Rows own;
         std::size_t entries;   // its first entry; the last one is at the top of the stack
-        std::size_t rows_end;  // lists behind it are not used any more
+        std::size_t rows_end;  // later lists are no longer used
     };
 
     std::int32_t feature_of(std::uint32_t node) const { return problem_.forest.feature[first_node_ + node]; }
@@ -318,7 +318,7 @@ class FreeWalk {
         return static_cast<std::size_t>(left - rows_.data());
     }
 
-    // ---- Limits the points of a free feature to the sides of a split; both axes start as those of the parent
+    // ---- Limits the points of a feature to the sides of a split; both axes start as copies of the parent
 
     void narrow(std::uint32_t node, std::size_t feature, Axis& left, Axis& right) {
         const std::uint8_t flags = problem_.forest.flags[first_node_ + node];
@@ -389,7 +389,7 @@ class FreeWalk {
     TreeRecords found_;
 };
 
-// Adds the records of trees to the sums of some groups: those whose number leaves the remainder `part`.
+// Adds the records of trees to the sums of some groups, those whose number has the remainder `part`.
 class Adder {
   public:
     Adder(const Problem& problem, std::span<const double> values, std::size_t width, DependenceSums& sums)

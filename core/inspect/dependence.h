@@ -1,14 +1,14 @@
-// How the predictions of a forest depend on features that are set free, for all groups of features in one pass.
+// Partial dependence: predictions as functions of groups of features, for all groups in one pass.
 //
 // A group is one feature or two. Consider a leaf and a group with a feature on its path. The rows that meet all other
-// conditions of the path reach the leaf wherever the free features satisfy theirs: inside an interval of numbers, or in
-// a set of categories. Their weight is an integer, so its sum is exact in any order. For each group, the leaves add
-// weight * value to these points, in the order of trees and leaves: the same bits on any number of threads.
+// conditions of the path reach the leaf at all points where the group meets its conditions: in an interval of numbers,
+// or in a set of categories. Their weight is an integer, so its sum is exact in any order. For each group, the leaves
+// add weight * value to these points, in the order of trees and leaves: the same bits on any number of threads.
 //
 // Axes. The points of a numeric feature are ascending values. `place` is the number of points that are at most the
-// threshold of a node. A leaf adds +1 at its first point and -1 behind its last one, to be cumulated by the caller. A
-// categorical feature has a point for each category; what is added at place n_points belongs to all categories. The
-// last place, n_points + 1, is that of missing values.
+// threshold of a node. A leaf adds +1 at its first point and -1 after its last point; the caller cumulates these. A
+// categorical feature has a point for each category; values added at place n_points apply to all categories. The last
+// place, n_points + 1, is for missing values.
 //
 // Rows of a tree are partitioned in place, once for each group on the path: the list of a group is not partitioned at
 // splits by its own features.
@@ -56,7 +56,7 @@ struct DependenceSums {
     std::vector<double> total;    // width: sums of all own leaves
 };
 
-constexpr std::size_t kMostDependenceRows = 65536;  // of one call
+constexpr std::size_t kMostDependenceRows = 65536;  // rows in one call
 
 // `values`: nodes x width, read in leaves. `weight`: by row; empty: 1 each.
 DependenceSums sum_dependence(const ForestView& forest, const Predictor& predictor, std::span<const double> values,

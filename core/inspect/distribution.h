@@ -1,4 +1,4 @@
-// The distribution of the target at queried rows, as a forest's weights give it.
+// The distribution of the target at queried rows, by the weights of a forest.
 //
 // Members of leaves are the distinct targets of training rows, in ascending order. The weight of a target at a row is
 // the sum of its shares over the leaves that the row is in, in tree order. Weights are cumulated in the order of
@@ -8,8 +8,8 @@
 //   cumulated_shares     for each row and limit: the cumulated weight of the first targets, over the total
 //   standard_deviations  for each row
 //
-// The result of a row that is in no leaf is NaN. Only the leaves of the queried rows are read, and checked: a few rows
-// take little time, however large the forest is.
+// The result of a row that is in no leaf is NaN. Only the leaves of the queried rows are read and checked, so that a
+// few rows take little time even in a large forest.
 
 #pragma once
 

@@ -49,10 +49,10 @@ class BackgroundWalk {
     }
 
   private:
-    // Of a feature on the path: whether only the row goes its way, or only the background rows do.
+    // The state of a feature on the path: whether only the row follows the path, or only the background rows do.
     enum class State : std::uint8_t { kOpen, kRow, kBackground };
 
-    // A feature on the path that has a state, and what the leaves below add to a feature of each state.
+    // A feature on the path that has a state, and the amounts that leaves below add to features of each state.
     struct Decision {
         std::uint32_t slot;
         double of_row;
@@ -68,13 +68,13 @@ class BackgroundWalk {
     struct Visit {
         std::uint32_t node;
         std::size_t begin, end;  // in the list
-        std::uint32_t slot;      // of the feature that gets a state by this visit
+        std::uint32_t slot;      // the feature that gets a state by this visit
         State state;             // kOpen: none does
         Counts counts;
         double chance;  // u! v! / (u + v)!
     };
 
-    // Closes the decisions that are not above a visit, whose number is that of its counts, and opens its own.
+    // Closes the decisions that are not above a visit, and opens its own.
     void go_to(const Visit& visit) {
         const bool is_decision = visit.state != State::kOpen;
         close(visit.counts.row + visit.counts.background - (is_decision ? 1 : 0));
@@ -146,7 +146,7 @@ class BackgroundWalk {
     const PathForest& forest_;
     std::span<const double> amounts_;
     std::span<const double> columns_;  // features x background rows
-    std::vector<std::uint32_t> list_;  // of background rows, in the order of visits
+    std::vector<std::uint32_t> list_;  // background rows in the order of visits
     std::vector<Visit> visits_;        // a stack
     std::vector<State> states_;        // by slot
     std::vector<Decision> path_;

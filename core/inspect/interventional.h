@@ -1,8 +1,8 @@
 // SHAP values of the interventional game: features that are not known take the values of background rows (see
 // engines/reference/interventional.py for the definition).
 //
-// Background rows by which the same features decide whether a leaf is reached walk together: their list is divided at
-// splits, in place. So the upper part of a tree is walked once for many background rows.
+// Background rows with the same deciding features walk together: their list is divided in place at splits. So the upper
+// part of a tree is walked once for many background rows.
 
 #pragma once
 

@@ -22,9 +22,9 @@ typedef double Doubles __attribute__((vector_size(kLanes * sizeof(double))));
 typedef std::int64_t Longs __attribute__((vector_size(kLanes * sizeof(std::int64_t))));
 
 constexpr std::size_t kPrototypesAtOnce = 4;
-constexpr std::size_t kPanelsAtOnce = 8;  // of a task
+constexpr std::size_t kPanelsAtOnce = 8;  // panels of a task
 
-// ---- Shapes: made of + - * / alone, in the order written
+// ---- Shapes, computed by + - * / only, in the order written
 
 // exp(x) for x <= 0; 0 below -700. x = k ln 2 + r, and exp(r) is its series up to r^13, from its last term inward.
 Doubles exp_of(Doubles x) {
@@ -81,7 +81,7 @@ Doubles shape_of(Doubles sum, const KernelRule& rule) {
     return sum;
 }
 
-// ---- Panels: as many samples of one length as there are lanes, place by place
+// ---- Panels: samples of one length, one per lane, element by element
 
 struct Panel {
     std::size_t length = 0;
@@ -148,7 +148,7 @@ void compare(const Panel& panel, const Samples& prototypes, const KernelRule& ru
 
 // ---- Warping
 
-// How far a path may stray: enough to reach the end of the longer curve.
+// The width of the band: enough to reach the end of the longer curve.
 std::size_t band_width(double share, std::size_t n, std::size_t m) {
     const auto wide = static_cast<std::size_t>(std::floor(share * static_cast<double>(std::max(n, m))));
     return std::max(wide, n > m ? n - m : m - n);

@@ -38,7 +38,7 @@ struct KernelRule {
     double gamma;
     double shift;
     std::uint32_t degree;
-    double band;  // warping: how far paths stray from the diagonal, as a fraction of the longer curve
+    double band;  // warping: maximum distance of paths from the diagonal, as a fraction of the longer curve
 };
 
 // Sample i is values[starts[i]] ... values[starts[i + 1] - 1]. Only warping compares samples of different lengths.

@@ -18,7 +18,7 @@ constexpr std::size_t kMostGroups = 64;  // groups that are permuted together: t
 constexpr std::uint8_t kNoSlot = 64;
 
 struct Loss {
-    std::uint32_t row;  // of the table
+    std::uint32_t row;  // row of the table
     std::uint32_t group;
     double increase;
 };
@@ -55,18 +55,18 @@ template <class Float, bool HasCategories>
 class TreePermuter {
   public:
     TreePermuter(const Predictor& predictor, const NamedTree& tree, const RankedTable<Float>& table,
-                 const Mixing& mixing, std::size_t number, double* sums, std::vector<Loss>* losses)
+                 const PermutationTask& request, std::size_t number, double* sums, std::vector<Loss>* losses)
         : predictor_(predictor),
           nodes_(predictor.nodes(tree.place)),
           tree_(tree),
           table_(table),
-          mixing_(mixing),
+          request_(request),
           number_(number),
           sums_(sums),
           losses_(losses) {
-        const std::uint8_t* is_new = mixing.is_new.data() + number * mixing.order.size();
-        for (std::uint32_t rank = 0; rank < mixing.order.size(); ++rank) {
-            if (is_new[mixing.order[rank]] != 0) {
+        const std::uint8_t* is_new = request.is_new.data() + number * request.order.size();
+        for (std::uint32_t rank = 0; rank < request.order.size(); ++rank) {
+            if (is_new[request.order[rank]] != 0) {
                 ranks_.push_back(rank);
             }
         }
@@ -90,16 +90,16 @@ class TreePermuter {
     struct Walk {
         const Float* row;
         std::uint32_t at;
-        std::uint32_t place;  // of the row among the tree's out-of-bag rows
+        std::uint32_t place;  // position of the row among the tree's out-of-bag rows
         std::uint32_t slot;
         double answer;
     };
 
     std::vector<std::uint32_t> groups_of_tree() const {
-        std::vector<bool> met(mixing_.n_groups());
+        std::vector<bool> met(request_.n_groups());
         for (const Predictor::Node& node : nodes_) {
-            if (!node.is_leaf() && mixing_.group_of[node.column()] >= 0) {
-                met[static_cast<std::size_t>(mixing_.group_of[node.column()])] = true;
+            if (!node.is_leaf() && request_.group_of[node.column()] >= 0) {
+                met[static_cast<std::size_t>(request_.group_of[node.column()])] = true;
             }
         }
         std::vector<std::uint32_t> groups;
@@ -113,15 +113,15 @@ class TreePermuter {
 
     // Permutes the columns of the groups of all slots.
     void permute_columns(const Work& work) {
-        slot_of_.assign(mixing_.group_of.size(), kNoSlot);
-        permuted_of_.assign(mixing_.group_of.size(), 0);
+        slot_of_.assign(request_.group_of.size(), kNoSlot);
+        permuted_of_.assign(request_.group_of.size(), 0);
         permuted_.clear();
         permuted_.reserve(ranks_.size() * slots_.size());
         for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
             work.check();
             const std::vector<std::uint32_t> sources = shuffle(slots_[slot]);
             for (std::size_t f = 0; f < slot_of_.size(); ++f) {
-                if (mixing_.group_of[f] != static_cast<std::int32_t>(slots_[slot])) {
+                if (request_.group_of[f] != static_cast<std::int32_t>(slots_[slot])) {
                     continue;
                 }
                 slot_of_[f] = static_cast<std::uint8_t>(slot);
@@ -136,13 +136,14 @@ class TreePermuter {
 
     std::vector<std::uint32_t> shuffle(std::uint32_t group) const {
         std::vector<std::int32_t> cells;
-        if (!mixing_.cells.empty()) {
-            const auto of_group = mixing_.cells.subspan((number_ * mixing_.n_groups() + group) * mixing_.order.size());
+        if (!request_.cells.empty()) {
+            const auto of_group =
+                request_.cells.subspan((number_ * request_.n_groups() + group) * request_.order.size());
             for (const std::uint32_t rank : ranks_) {
-                cells.push_back(of_group[mixing_.order[rank]]);
+                cells.push_back(of_group[request_.order[rank]]);
             }
         }
-        return shuffle_rows(cells, ranks_.size(), tree_.seed, tree_.number, mixing_.group_id[group], mixing_.repeat);
+        return shuffle_rows(cells, ranks_.size(), tree_.seed, tree_.number, request_.group_id[group], request_.repeat);
     }
 
     void permute_block(std::size_t begin, std::size_t end) {
@@ -151,10 +152,10 @@ class TreePermuter {
         walk_rows(begin, end, before.data());
         walk_on();
         for (const Walk& walk : walks_) {
-            const std::uint32_t row = mixing_.order[ranks_[walk.place]];
+            const std::uint32_t row = request_.order[ranks_[walk.place]];
             const double increase = loss(walk.answer, row) - loss(before[walk.place - begin], row);
             const std::uint32_t group = slots_[walk.slot];
-            sums_[group] += mixing_.weight[row] * increase;
+            sums_[group] += request_.weight[row] * increase;
             if (losses_ != nullptr && increase != 0) {
                 losses_->push_back({row, group, increase});
             }
@@ -163,9 +164,9 @@ class TreePermuter {
 
     double loss(double answer, std::uint32_t row) const {
         if (predictor_.task() == Task::classification) {
-            return answer == mixing_.target[row] ? 0 : 1;
+            return answer == request_.target[row] ? 0 : 1;
         }
-        const double error = mixing_.target[row] - answer;
+        const double error = request_.target[row] - answer;
         return error * error;
     }
 
@@ -223,8 +224,8 @@ class TreePermuter {
     std::span<const Predictor::Node> nodes_;
     const NamedTree& tree_;
     const RankedTable<Float>& table_;
-    const Mixing& mixing_;
-    std::size_t number_;  // of the tree among the selected ones
+    const PermutationTask& request_;
+    std::size_t number_;  // index of the tree among the selected ones
     double* sums_;        // by group
     std::vector<Loss>* losses_;
 
@@ -257,7 +258,7 @@ std::vector<std::uint32_t> shuffle_rows(std::span<const std::int32_t> cells, std
                          [&](std::uint32_t a, std::uint32_t b) { return cells[a] < cells[b]; });
     }
     std::vector<std::uint32_t> permuted = order;
-    std::size_t end = cells.empty() ? n : 0;  // of the cell
+    std::size_t end = cells.empty() ? n : 0;  // end of the cell
     for (std::size_t begin = 0; begin < n; begin += 2 * kPhiloxBlock) {
         const DrawBlock draws =
             draw_block_of_ids(seed, (std::uint64_t{group_id} << 32) + begin / 2, tree, kPurposeMix + 256u * repeat);
@@ -279,27 +280,27 @@ std::vector<std::uint32_t> shuffle_rows(std::span<const std::int32_t> cells, std
 }
 
 std::vector<double> mix_features(const Predictor& predictor, const Matrix& x, std::span<const NamedTree> trees,
-                                 const Mixing& mixing, ByRow by_row, Work& work) {
-    std::vector<double> sums(trees.size() * mixing.n_groups());
+                                 const PermutationTask& request, ByRow by_row, Work& work) {
+    std::vector<double> sums(trees.size() * request.n_groups());
     // The increase of each row's loss is added up in tree order, so it is stored until the trees before are done.
     const std::size_t at_once = by_row.sums.empty() ? trees.size() : 2 * work.n_threads();
     x.dispatch([&]<class Float>() {
-        const RankedTable<Float> table(x, mixing.order, work);
+        const RankedTable<Float> table(x, request.order, work);
         for (std::size_t begin = 0; begin < trees.size(); begin += at_once) {
             const std::size_t n = std::min(at_once, trees.size() - begin);
             std::vector<std::vector<Loss>> losses(n);
             work.run(n, [&](std::size_t i, std::size_t) {
                 const std::size_t t = begin + i;
-                double* of_tree = sums.data() + t * mixing.n_groups();
+                double* of_tree = sums.data() + t * request.n_groups();
                 std::vector<Loss>* of_rows = by_row.sums.empty() ? nullptr : &losses[i];
                 if (predictor.has_categories()) {
-                    TreePermuter<Float, true>(predictor, trees[t], table, mixing, t, of_tree, of_rows).permute(work);
+                    TreePermuter<Float, true>(predictor, trees[t], table, request, t, of_tree, of_rows).permute(work);
                 } else {
-                    TreePermuter<Float, false>(predictor, trees[t], table, mixing, t, of_tree, of_rows).permute(work);
+                    TreePermuter<Float, false>(predictor, trees[t], table, request, t, of_tree, of_rows).permute(work);
                 }
             });
             for (const std::vector<Loss>& of_tree : losses) {
-                add_losses(of_tree, mixing.n_groups(), by_row);
+                add_losses(of_tree, request.n_groups(), by_row);
             }
         }
     });

@@ -41,7 +41,7 @@ struct SharedRows {
     std::vector<double> sum;
 };
 
-// Keeps the k largest sums of each row, of equal ones the first members; k = 0: all.
+// Keeps the k largest sums of each row, on a tie those of the first members; k = 0: all.
 SharedRows add_shares(const Sharing& sharing, std::size_t k, Work& work);
 
 std::vector<double> square_shares(const Sharing& sharing, std::span<const std::int32_t> kind_of_row,

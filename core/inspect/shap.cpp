@@ -15,10 +15,10 @@ namespace weald {
 
 namespace {
 
-constexpr std::size_t kMostGroupRows = 128;                    // that walk together
-constexpr std::size_t kMostGroupBytes = std::size_t{1} << 26;  // of C and U on a path
-constexpr std::size_t kGroupsOfChunk = 16;                     // of a task, if a tree counts for some of its rows only
-constexpr std::size_t kMostChunkCells = std::size_t{1} << 21;  // of sparse rows that are converted to dense form
+constexpr std::size_t kMostGroupRows = 128;                    // rows that are walked together
+constexpr std::size_t kMostGroupBytes = std::size_t{1} << 26;  // memory limit for C and U on a path
+constexpr std::size_t kGroupsOfChunk = 16;  // groups of a task, if a tree counts for some of its rows only
+constexpr std::size_t kMostChunkCells = std::size_t{1} << 21;  // cells of sparse rows that are converted to dense form
 
 DoubleVector read(const double* from) {
     DoubleVector vector;
@@ -64,7 +64,7 @@ class GroupWalk {
         values_.resize(kPairs ? 0 : n_slots * n_rows);
     }
 
-    // Adds what a tree contributes to rows; `out` has the results of all rows.
+    // Adds the contribution of a tree to rows; `out` has the results of all rows.
     void add(std::size_t tree, const DenseRows& chunk, std::span<const std::size_t> rows, double* out) {
         rows_ = rows;
         out_ = out;
@@ -96,7 +96,7 @@ class GroupWalk {
     // Factors of a level, by point: those of the left and the right side, for a row that goes there or not; the square
     // of 1 / f above the split; and, of the side that is visited, the slope of a row that goes there.
     enum Factor : std::size_t { kLeftOwn, kLeftOther, kRightOwn, kRightOther, kSquare, kSlope, kFactors };
-    enum Sum : std::size_t { kProduct, kOfLeft, kOfRight, kSums };  // of a level: C, and U of both sides
+    enum Sum : std::size_t { kProduct, kOfLeft, kOfRight, kSums };  // sums of a level: C, and U of both sides
 
     // A split on the path to the current node.
     struct Level {
@@ -123,7 +123,7 @@ class GroupWalk {
     std::int64_t* left(std::size_t level) { return left_.data() + level * n_rows_; }
     std::int64_t* own(std::size_t level) { return own_.data() + level * n_rows_; }
     bool is_leaf(std::size_t node) const { return nodes_[node].is_leaf(); }
-    // Whether rows are on the way of a split's feature above it; nullptr: it is the first split by this feature.
+    // Whether rows follow the path at the splits by the same feature above; nullptr: it is the first such split.
     const std::int64_t* own_above(const Level& at) {
         return at.split.depth < 0 ? nullptr : own(static_cast<std::size_t>(at.split.depth));
     }
@@ -157,7 +157,7 @@ class GroupWalk {
         }
     }
 
-    // Finds which way rows go at a split, and the factors of both sides.
+    // Finds the side of each row at a split, and the factors of both sides.
     void open(std::uint32_t node, std::size_t level) {
         const PathForest::Split split = splits_[node];
         levels_[level] = {node, 0, split, true};
@@ -277,7 +277,7 @@ class GroupWalk {
         }
     }
 
-    // U of a split, and what it adds to its feature.
+    // U of a split, and its contribution to its feature.
     template <bool kFirst, bool kLeftLeaf, bool kRightLeaf>
     void close_with(std::size_t level) {
         const Level& at = levels_[level];
@@ -396,9 +396,9 @@ class GroupWalk {
     const PathForest& forest_;
     const ShapTask& task_;
     std::size_t n_columns_;
-    std::size_t n_rows_;  // of a full group
+    std::size_t n_rows_;  // rows of a full group
 
-    std::span<const std::size_t> rows_;  // of the group
+    std::span<const std::size_t> rows_;  // rows of the group
     double* out_ = nullptr;
     std::span<const Predictor::Node> nodes_;
     std::span<const PathForest::Split> splits_;
@@ -412,13 +412,14 @@ class GroupWalk {
     std::vector<double> factors_;     // levels x factors x points
     LargeVector<double> sums_;        // levels x sums x vectors of rows x points x lanes
     std::vector<std::int64_t> left_;  // levels x rows: whether a row goes left
-    std::vector<std::int64_t> own_;   // levels x rows: whether a row is on the way of the feature, on the visited side
-    std::vector<double> columns_;     // slots x rows
-    std::vector<double> values_;      // slots x rows
-    std::vector<double> gains_;       // points x lanes
+    std::vector<std::int64_t>
+        own_;                      // levels x rows: whether a row follows the path by the feature, on the visited side
+    std::vector<double> columns_;  // slots x rows
+    std::vector<double> values_;   // slots x rows
+    std::vector<double> gains_;    // points x lanes
 };
 
-// How many rows walk together: whole vectors; fewer if paths are very long, or if there are few rows.
+// The number of rows that walk together: whole vectors; fewer if paths are very long or there are few rows.
 std::size_t choose_group(const PathForest& forest, const ShapTask& task, std::size_t n_rows, std::size_t n_threads) {
     std::size_t bytes_per_row = 1;
     for (std::size_t t = 0; t < task.rules.size(); ++t) {

@@ -32,8 +32,8 @@ class PathForest {
         double left;  // fractions of the weight
         double right;
         double above;        // z: product of the fractions at the splits by the same feature above; 1 if there are none
-        std::int32_t depth;  // of the nearest split by the same feature above; -1: none
-        std::uint32_t slot;  // of the feature among those of the tree
+        std::int32_t depth;  // depth of the nearest split by the same feature above; -1: none
+        std::uint32_t slot;  // number of the feature among those of the tree
     };
 
     const Predictor& predictor() const { return predictor_; }
@@ -54,8 +54,8 @@ class PathForest {
 
     Predictor predictor_;
     std::vector<Split> splits_;
-    std::vector<std::size_t> starts_;      // of the nodes of each tree, and the end
-    std::vector<std::uint32_t> features_;  // that each tree uses, in the order of their first nodes
+    std::vector<std::size_t> starts_;      // first node of each tree, and the end
+    std::vector<std::uint32_t> features_;  // features that each tree uses, in the order of their first nodes
     std::vector<std::size_t> feature_starts_;
     std::vector<std::uint32_t> n_distinct_;
     std::vector<std::uint32_t> depth_;

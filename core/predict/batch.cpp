@@ -20,17 +20,17 @@ constexpr std::size_t kSharedBytes = std::size_t{24} << 20;  // keys and sums of
 constexpr std::size_t kBlockBytes = std::size_t{6} << 20;    // maximum size of a block
 constexpr std::size_t kLeastBytes = std::size_t{2} << 20;    // minimum size of a block, with any number of threads
 constexpr std::size_t kSparseBytes = std::size_t{1} << 20;  // maximum size of a block of a sparse table: most are zeros
-constexpr std::size_t kLeastRows = 512;                     // of a block
-constexpr std::size_t kLeastShare = 8;                      // no block is smaller than this part of a thread's rows
-constexpr std::size_t kFewRows = 4;                         // that are walked one by one
-constexpr std::size_t kLinesOfRow = 4;                      // of a large tree that a row asks for, at least
+constexpr std::size_t kLeastRows = 512;                     // rows of a block
+constexpr std::size_t kLeastShare = 8;                      // minimum size of a block, as a fraction of a thread's rows
+constexpr std::size_t kFewRows = 4;                         // rows that are walked one by one
+constexpr std::size_t kLinesOfRow = 4;                      // cache lines of a large tree that a row reads, at least
 
-// One row on its way down many trees.
+// One row that walks down many trees.
 template <class Node>
 struct TreeWalks {
     std::array<const Node*, kTreeLanes> trees;
     std::array<std::uint64_t, kTreeLanes> numbers;  // sums over leaves
-    std::array<std::uint32_t, kTreeLanes> lanes;    // trees in which the row has not reached a leaf,
+    std::array<std::uint32_t, kTreeLanes> lanes;    // trees in which the row has not reached a leaf yet,
     std::array<std::uint32_t, kTreeLanes> slots;    // and its node in each
 };
 
@@ -140,7 +140,7 @@ class Batch {
         const auto for_rows = [&](const auto& use) {
             for (std::size_t place = 0; place < n_groups * kLanes; ++place) {
                 const std::size_t group = place / kLanes;
-                const std::size_t row = std::min(begin + place, end - 1);  // the last fills up its group
+                const std::size_t row = std::min(begin + place, end - 1);  // the last row fills up its group
                 use(row, keys.data() + group * group_keys + place % kLanes, group);
             }
         };
@@ -229,7 +229,7 @@ class Batch {
 };
 
 // The bounds of the blocks of rows. Each is half of the remaining rows of its thread, or what fits into the cache, so
-// that no thread waits long for the last; but blocks are not so small that loading trees is not worthwhile.
+// that no thread waits long for the last one; but blocks stay large enough to make loading trees worthwhile.
 std::vector<std::size_t> cut_rows(std::size_t n_rows, std::size_t row_bytes, std::size_t n_threads, bool is_sparse) {
     const std::size_t bytes = is_sparse ? kSparseBytes : std::clamp(kSharedBytes / n_threads, kLeastBytes, kBlockBytes);
     const std::size_t most = std::max(kLanes, bytes / row_bytes);

@@ -14,7 +14,7 @@ namespace weald {
 namespace {
 
 constexpr std::size_t kMostRows = 2048;  // rows of a task: enough to make up for loading a tree into the cache
-constexpr std::size_t kMostValues = std::size_t{1} << 21;  // of a task's rows that are converted to dense form
+constexpr std::size_t kMostValues = std::size_t{1} << 21;  // values of a task's rows that are converted to dense form
 
 // The rows of a task as pointers to contiguous values; they are copied only if the table's strides require it.
 template <class Float>
@@ -70,7 +70,7 @@ struct Blocks {
 
     Blocks(const Matrix& x, std::size_t n_threads)
         : n_rows(x.n_rows), rows_per_block(std::clamp<std::size_t>(x.n_rows / (4 * n_threads), 64, kMostRows)) {
-        if (!x.by_row.is_empty()) {  // which are converted to dense form
+        if (!x.by_row.is_empty()) {  // sparse rows are converted to dense form
             rows_per_block = std::min(rows_per_block, kMostValues / x.n_columns + 1);
         }
     }
@@ -96,7 +96,7 @@ std::uint32_t most_common_class(const ForestView& forest, std::size_t leaf) {
     const auto begin = forest.leaf_weight.begin() + forest.leaf_start[leaf];
     const auto end = forest.leaf_weight.begin() + forest.leaf_start[leaf + 1];
     if (begin == end) {
-        return 0;  // of an empty bag: any value, the same before and after permuting
+        return 0;  // an empty bag: any value, the same before and after permuting
     }
     const auto most = std::max_element(begin, end);  // ties: the first class
     return static_cast<std::uint32_t>(forest.leaf_class[static_cast<std::size_t>(most - forest.leaf_weight.begin())]);

@@ -2,9 +2,9 @@
 //
 //   Predictor   a forest prepared for walking; created once and kept
 //
-// There are two ways to walk. Predictions and out-of-bag votes walk a packed forest (predict/walk.h): its nodes are in
-// another order, and leaves with the same prediction are merged, which is faster, but the index of the leaf is lost.
-// This one keeps the indices of nodes. It also uses raw values, so that permuted values need no keys.
+// There are two walks. Predictions and out-of-bag votes use a packed forest (predict/walk.h): its nodes are in another
+// order, and leaves with the same prediction are merged, which is faster, but loses the index of the leaf. The walk in
+// this file keeps the indices of nodes. It also uses raw values, so that permuted values need no keys.
 
 #pragma once
 

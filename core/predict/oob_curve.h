@@ -62,8 +62,8 @@ struct KnownTargets {
             return 0;
         }
         if (!classes.empty()) {
-            const auto said = std::max_element(sums.begin(), sums.end()) - sums.begin();  // ties: the first class
-            return said != classes[row];
+            const auto predicted = std::max_element(sums.begin(), sums.end()) - sums.begin();  // ties: the first class
+            return predicted != classes[row];
         }
         constexpr double kMost = 1 << 30;
         const double difference = to_what_is_said_.times(numbers[row]) - sums[0] / static_cast<double>(n);
@@ -145,7 +145,7 @@ class ErrorCurve {
         return found;
     }
 
-    // Both are computed from sums of errors, and of the weights of the rows that have them.
+    // Computes both from the sums of errors and of the weights of their rows.
     const std::vector<Int128>& totals() const { return errors_; }
     const std::vector<std::uint64_t>& seen() const { return seen_; }
 

@@ -11,8 +11,8 @@ namespace weald {
 namespace {
 
 constexpr std::size_t kTaskBytes = std::size_t{4} << 20;  // maximum bytes of keys and sums of a task's rows
-constexpr std::size_t kLeastTaskRows = 64;                // of a task
-constexpr std::size_t kShortRow = 512;                    // bytes of keys: a walk reads most cache lines of them
+constexpr std::size_t kLeastTaskRows = 64;                // rows of a task
+constexpr std::size_t kShortRow = 512;  // maximum bytes of keys: a walk reads most of their cache lines
 
 template <class Node>
 class OutOfBagWalk {
@@ -67,7 +67,8 @@ class OutOfBagWalk {
                 std::array<const Key*, kLanes> rows;
                 for (std::size_t lane = 0; lane < kLanes; ++lane) {
                     rows[lane] = keys.data() + places[first + lane] * n_keys;
-                    fetch(keys.subspan(places[std::min(first + kLanes, n) + lane] * n_keys, n_fetched));  // the next
+                    fetch(
+                        keys.subspan(places[std::min(first + kLanes, n) + lane] * n_keys, n_fetched));  // the next row
                 }
                 const Slots at = walk_rows<kWith>(nodes.data(), rows, ways_);
                 for (const std::uint64_t slot : at) {

@@ -17,7 +17,7 @@ namespace weald {
 
 namespace {
 
-constexpr std::uint32_t kSlots = 8;  // of a cluster of nodes: a line of small ones, two of large ones
+constexpr std::uint32_t kSlots = 8;  // slots of a cluster of nodes: one cache line of small nodes, two of large ones
 constexpr std::uint32_t kNoColumn = ~0u;
 constexpr std::size_t kClearedAtOnce = std::size_t{4} << 20;  // bytes
 
@@ -60,7 +60,7 @@ struct Parts {
 // The purpose of a buffer. Owners may read all of it, so gaps contain zeros; for a single use, gaps are never read.
 enum class Purpose { kKept, kWalked };
 
-// ---- Where nodes go
+// ---- The positions of nodes
 
 class TreeLayout {
   public:
@@ -133,7 +133,7 @@ class TreeLayout {
         return next;
     }
 
-    // Fills a cluster with pairs of children, those of the largest subtrees first: most rows will go there.
+    // Fills a cluster with pairs of children, those of the largest subtrees first, which most rows reach.
     std::uint64_t place_cluster(std::uint32_t top, std::uint64_t next, std::vector<std::uint32_t>& waiting) {
         std::uint64_t n_pairs = (kSlots - next % kSlots) / 2;
         if (n_pairs < std::min<std::uint64_t>(kSlots / 2, sizes_[top] / 2)) {
@@ -174,7 +174,7 @@ class TreeLayout {
         if (!of_classes_ || feature_[left] >= 0 || feature_[right] >= 0) {
             return false;
         }
-        std::uint32_t* known;  // 0: no such pair yet, since the root is there
+        std::uint32_t* known;  // 0: no such pair yet (slot 0 is the root)
         if (says_[left] < kFewNumbers && says_[right] < kFewNumbers) {
             known = &few_pairs_[says_[left] * kFewNumbers + says_[right]];
         } else {
@@ -208,12 +208,12 @@ auto cut_of(double threshold) {
     using Key = typename Node::Key;
     const auto cut = static_cast<Float>(threshold);
     const Key key = key_of(cut);
-    // The number below has the key below, but that below 0 is -0.0, which has no key of its own.
+    // The next lower number has the next lower key; but below 0 comes -0.0, which has no key of its own.
     const Key below = key - 1 - (key == key_of(Float{0}));
     return static_cast<double>(cut) > threshold ? below : key;
 }
 
-// ---- Which columns nodes look at
+// ---- The columns that nodes use
 
 enum Kind : std::size_t { kNumbers, kInWord, kInSets, kNoSplit };
 constexpr std::size_t kKinds = 3;
@@ -252,7 +252,7 @@ struct Columns {
         if (!has_sets(forest)) {
             std::vector<std::uint32_t> looked(std::size_t{forest.n_features} + 1, kNoColumn);
             for (const std::int32_t feature : forest.feature) {
-                looked[static_cast<std::size_t>(std::max(feature, -1) + 1)] = 0;  // the first one: leaves use none
+                looked[static_cast<std::size_t>(std::max(feature, -1) + 1)] = 0;  // the first column; leaves use none
             }
             columns.numbers[kNumbers].assign(looked.begin() + 1, looked.end());
         } else {
@@ -548,8 +548,8 @@ void check_packed(std::span<const std::byte> buffer) {
     require(head.mark == PackedHead::kMark, "the buffer does not hold a packed forest");
     const bool large = head.node_bytes == sizeof(LargeNode);
     require(large || head.node_bytes == sizeof(SmallNode), "the node size is unknown");
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 40;  // so that sums of lengths cannot overflow
-    constexpr std::uint32_t kMostClasses = 1u << 16;         // limits of a fit: predictions allocate memory for each
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 40;  // limits that keep sums of lengths from overflowing
+    constexpr std::uint32_t kMostClasses = 1u << 16;  // limits of a fit, since predictions allocate memory for each
     require(head.n_trees > 0 && head.n_trees < kMost && head.n_slots < kMost && head.n_values < kMost &&
                 head.n_mixed < kMost && head.n_sets < kMost && head.n_words < kMost && head.n_listed < kMost &&
                 head.n_features > 0 && head.n_classes <= kMostClasses && head.n_columns / kKinds <= head.n_features &&

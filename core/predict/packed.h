@@ -2,16 +2,16 @@
 //
 //   key_of           a number as an unsigned integer of the same order
 //   SmallNode        8 bytes: thresholds rounded down to float, exact for rows that hold floats
-//   LargeNode        16 bytes: thresholds as they are, exact for all rows
+//   LargeNode        16 bytes: double thresholds, exact for all rows
 //   PackedForest     a view of the buffer; it owns nothing
 //   pack_forest      makes the buffer
 //   PackedBatches    some trees at a time, one after the other in the same memory
 //   check_packed     checks an untrusted buffer
 //
 // Siblings are adjacent, so a node stores the position of the pair and the walk adds 1 for the right child. A node, its
-// children and the larger of its grandchildren share a cache line. A leaf points to itself: rows are moved on together
-// until the last has arrived. It uses an extra column in which all keys are 0 (for a leaf that is a left child) or the
-// maximum (for a right one), so its cut can store the index of its prediction.
+// children and the larger of its grandchildren share a cache line. A leaf points to itself, since rows step together
+// until the last has reached its leaf. It uses an extra column in which all keys are 0 (for a leaf that is a left
+// child) or the maximum (for a right one), so its cut can store the index of its prediction.
 //
 // There are three kinds of columns, in this order: numeric ones; categories whose sets are words inside the nodes; and
 // categories whose sets are stored separately. The column of a node determines how to continue, and a feature may have
@@ -49,7 +49,7 @@ inline auto key_of(Float x) {
 constexpr std::uint32_t kMissingGoLeft = 1;  // bits of `link`
 constexpr std::uint32_t kIsLeaf = 2;
 constexpr std::uint32_t kLinkBits = 2;
-constexpr std::uint32_t kOwnColumns = 2;  // columns before those of the table: one of zeros, and one of largest keys
+constexpr std::uint32_t kOwnColumns = 2;  // extra columns before those of the table: zeros, and largest keys
 
 struct SmallNode {
     using Float = float;
@@ -59,7 +59,7 @@ struct SmallNode {
     static constexpr std::uint64_t kMostColumns = (1u << kColumnBits) - kOwnColumns;
     static constexpr std::uint64_t kMostSlots = std::uint64_t{2} << (32 - kColumnBits - kLinkBits);
     static constexpr Key kOthersInWord = 31;
-    static constexpr Key kOthersInSets = 0xFFFFFFFE;  // no set may contain it
+    static constexpr Key kOthersInSets = 0xFFFFFFFE;  // not allowed in a set
 
     Key cut;  // keys not above it go left; or bits of categories that go left, or the index of a set;
               // in a leaf: the index of its prediction
@@ -92,7 +92,7 @@ struct LargeNode {
     }
 };
 
-// How sums over trees become predictions.
+// The conversion of sums over trees to predictions.
 struct Averaging {
     double total = 1;           // sums are divided by it
     std::uint64_t is_hard = 0;  // 1: a leaf has one vote, for its most common class
@@ -104,7 +104,7 @@ struct PackedHead {
     static constexpr std::uint64_t kMark = 0x324B50444C414557;  // "WEALDPK2"; another layout needs another magic number
 
     std::uint64_t mark = kMark;
-    std::uint64_t n_bytes = 0;  // of the buffer
+    std::uint64_t n_bytes = 0;  // size of the buffer
     std::uint32_t node_bytes = 0;
     std::uint32_t n_features = 0;
     std::uint32_t n_classes = 0;  // 0: regression
@@ -136,10 +136,10 @@ class PackedForest {
     std::size_t n_trees() const { return head_->n_trees; }
     std::size_t width() const { return head_->width(); }
 
-    std::span<const std::uint32_t> columns() const { return columns_; }  // which feature each column is
-    std::span<const double> weights() const { return weights_; }         // of the trees' votes; empty: all 1
+    std::span<const std::uint32_t> columns() const { return columns_; }  // feature of each column
+    std::span<const double> weights() const { return weights_; }         // weights of the trees' votes; empty: all 1
     const CategorySetsView& sets() const { return sets_; }
-    std::span<const std::uint64_t> starts() const { return roots_; }  // of the trees among the slots
+    std::span<const std::uint64_t> starts() const { return roots_; }  // start of each tree among the slots
     template <class Node>
     std::span<const Node> tree(std::size_t t) const {
         return {static_cast<const Node*>(nodes_) + roots_[t], roots_[t + 1] - roots_[t]};
@@ -149,7 +149,7 @@ class PackedForest {
         return {static_cast<const Node*>(nodes_) + roots_[begin], roots_[end] - roots_[begin]};
     }
     std::span<const double> values() const { return values_; }           // means by leaf, or probabilities of leaves
-    std::span<const std::uint32_t> classes() const { return classes_; }  // of the probabilities
+    std::span<const std::uint32_t> classes() const { return classes_; }  // classes of the probabilities
     std::span<const MixedLeaf> mixed() const { return mixed_; }
 
   private:
@@ -198,9 +198,9 @@ class PackedBatches {
 
     const ForestView& forest() const { return forest_; }
     bool small_is_exact() const { return small_is_exact_; }
-    // The end of the portion that begins with a tree: it has at most `n_nodes`, unless one tree per thread has more.
+    // The end of the batch that begins with a tree: it has at most `n_nodes`, unless one tree per thread has more.
     std::size_t end_from(std::size_t begin, std::size_t n_threads) const;
-    // Packs the portion into `room`, replacing its contents. Gaps are not initialized: they are never read.
+    // Packs the batch into `room`, replacing its contents. Gaps are not initialized: they are never read.
     PackedForest pack_some(std::size_t begin, std::size_t end, PackedBuffer& room, Work& work) const;
 
   private:

@@ -61,7 +61,7 @@ class LeafTable {
         if (end - begin == 1) {
             return static_cast<std::uint32_t>(forest_.leaf_class[begin]);
         }
-        double total = 0;  // of integers, at most 2^53: exact
+        double total = 0;  // sum of integers, at most 2^53: exact
         double most = -1;
         std::uint32_t winner = 0;
         for (std::size_t j = begin; j < end; ++j) {

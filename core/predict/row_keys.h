@@ -34,7 +34,7 @@ class KeyReader {
     }
     std::size_t n_keys() const { return kOwnColumns + features_.size(); }
 
-    // Prepares keys of rows that are read next.
+    // Prepares the keys of the next rows.
     void clear(std::span<Key> keys) const {
         if (!x_.by_row.is_empty()) {
             std::fill(keys.begin(), keys.end(), key_of(Float{0}));

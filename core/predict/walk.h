@@ -1,13 +1,13 @@
 // Walks down a tree of a packed forest, several rows in step, and the predictions of the leaves.
 //
-//   With         what a step handles: numbers, missing values, categories
+//   With         the kinds of values that a step handles: numbers, missing values, categories
 //   step         from a node to the next
-//   walk_group   rows whose keys are adjacent, to their leaves
-//   walk_rows    the same for rows whose keys are not adjacent
+//   walk_group   walks rows whose keys are adjacent to their leaves
+//   walk_rows    walks rows whose keys are not adjacent
 //   LeafReader   predictions of leaves
 //
 // All predictions and out-of-bag votes use this walk. Packed leaves have no indices, so predict/leaves.h has another
-// walk, by raw values, for callers that need the index of the leaf; see there.
+// walk, by raw values, for callers that need the index of the leaf.
 
 #pragma once
 
@@ -25,7 +25,7 @@ constexpr std::size_t kLanes = 8;         // rows that walk in step
 constexpr std::size_t kFewSteps = 16384;  // rows x trees below which threads are not worthwhile
 constexpr std::size_t kLine = 64;         // bytes that are loaded into the cache at once
 
-// What a step handles. Most rows need only the first.
+// The kinds of values that a step handles. Most rows need only the first.
 enum class With { kNumbers, kMissing, kWords, kWordsMissing, kSets };
 
 constexpr bool has_words(With with) {
@@ -35,7 +35,7 @@ constexpr bool has_missing_values(With with) {
     return with == With::kMissing || with == With::kWordsMissing || with == With::kSets;
 }
 
-// How to continue from a node, by its column.
+// The kind of a node, by its column.
 struct NextNode {
     std::uint32_t first_in_word;  // the first categorical column
     std::uint32_t first_in_sets;  // the first one whose sets are not inside the nodes

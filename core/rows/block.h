@@ -190,7 +190,7 @@ class CodeReader {
         std::size_t column_bytes = 0;
         std::vector<std::byte> codes;  // for the widest codes; narrower ones use the first part
 
-        std::vector<std::uint64_t> words;  // of the binary features
+        std::vector<std::uint64_t> words;  // codes of the binary features
 
         // By index among the features that are not binary.
         template <class Code>
@@ -325,7 +325,7 @@ class CodeReader {
         return false;
     }
 
-    // All zero except for the stored cells, if these are few.
+    // If there are few stored cells: all codes are zero except for these.
     template <class Code>
     bool read_filled(std::uint32_t feature, std::uint32_t begin, std::span<const std::uint32_t> ids, Code* to) const {
         if (codes_.filled.is_empty() || n_offered(feature) > 2 * ids.size()) {

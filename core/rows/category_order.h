@@ -108,7 +108,8 @@ class CategoryOrder {
     std::vector<std::uint32_t> slot_of_code_;  // kNone between two nodes
     std::vector<std::uint32_t> code_of_slot_;
     std::vector<Entry> entries_;
-    std::vector<std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>> keys_;  // of a random order: code and slot
+    std::vector<std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>>
+        keys_;  // keys of a random order: code and slot
     std::vector<std::uint32_t> place_of_slot_;
 };
 

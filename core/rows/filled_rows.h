@@ -24,7 +24,7 @@ class FilledRows {
 
     bool are_all() const { return codes_.filled.is_empty(); }
 
-    // Before the features of a node are evaluated. Those that are zero in all its rows cannot cut it.
+    // Called before the features of a node are evaluated. Features that are zero in all its rows cannot cut it.
     void begin_node(TreeInTraining<Payload>& tree, const Node& node, CodeReader& reader, FeatureSet constant) {
         if (are_all()) {
             return;
@@ -90,15 +90,15 @@ class FilledRows {
         payloads_.resize(n + kMostSorted);  // keys are made in whole vectors
         return n;
     }
-    // For the rows gathered.
+    // For the gathered rows.
     const Payload* payloads() const { return payloads_.data(); }
 
   private:
     const Codes& codes_;
     std::vector<std::uint64_t> seen_;         // features that are not zero in all rows of a node
     std::vector<std::uint32_t> counts_;       // by class, of a node
-    std::vector<std::uint32_t> zero_counts_;  // of the rows in which a feature is zero
-    std::vector<Payload> payloads_;           // of the rows that represent the node
+    std::vector<std::uint32_t> zero_counts_;  // rows in which a feature is zero
+    std::vector<Payload> payloads_;           // payloads of the rows that represent the node
 };
 
 }  // namespace weald

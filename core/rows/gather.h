@@ -44,7 +44,7 @@ CodeRange range_of(const Code* codes, std::uint32_t n) {
     if (high != kMissing<Code>) {
         return {low, high, 0};
     }
-    // Some are missing. Counted from 1, missing is 0, and never the highest.
+    // Some codes are missing. Shifted by 1, missing becomes 0, which is never the highest.
     std::uint32_t n_missing = 0;
     Code above = 0;
     for (std::uint32_t i = 0; i < n; ++i) {

@@ -21,7 +21,7 @@ namespace weald {
 
 namespace lanes {
 
-// Half of the widest vectors: few nodes draw more features than that, and empty lanes cost as much as others.
+// Half of the widest vectors: few nodes draw more features, and empty lanes cost as much as used ones.
 inline constexpr std::size_t kLanes = std::min<std::size_t>(8, vectors::kLanes);
 inline constexpr std::uint32_t kMostAtOnce = 64;  // sorted by one network
 inline constexpr std::uint32_t kMostRows = kLanes == 8 ? kMostSorted : 16;
@@ -32,7 +32,7 @@ typedef float Floats __attribute__((vector_size(kLanes * sizeof(float))));
 
 }  // namespace lanes
 
-// Where the codes of the features of each lane are; those of a row are at its id.
+// The location of the codes of each lane's feature; the code of a row is at its id.
 template <class Code>
 struct LaneColumns {
     std::array<const Code*, lanes::kLanes> columns;

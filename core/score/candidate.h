@@ -20,7 +20,7 @@ struct Candidate {
     double tie_score = 0;
     std::uint64_t unevenness = 0;
     std::uint64_t order = 0;
-    bool left_is_heavier = false;  // or both have the same weight
+    bool left_is_heavier = false;  // or both sides have the same weight
 
     static constexpr std::uint64_t kPresentAgainstMissing = std::numeric_limits<std::uint64_t>::max();
     static std::uint64_t order_of(std::uint32_t last_left, bool missing_left) {
@@ -59,7 +59,7 @@ struct Candidate {
 };
 
 struct FeatureCuts {
-    bool is_admissible = false;  // some cut of the feature is; its score may be too low to be offered
+    bool is_admissible = false;  // whether the feature has an admissible cut, even if its score is too low
     bool has_missing = false;    // the node has missing values of the feature
     Candidate best;
 

@@ -99,7 +99,7 @@ inline double log2_of(double x) {
 // The same, to about 20 bits.
 inline float log2_of(float x) {
     const auto bits = std::bit_cast<std::uint32_t>(x);
-    const auto exponent = static_cast<std::int32_t>((bits + 0x004AFB0Du) >> 23) - 127;  // of x / sqrt(1/2)
+    const auto exponent = static_cast<std::int32_t>((bits + 0x004AFB0Du) >> 23) - 127;  // exponent of x / sqrt(1/2)
     const float m = std::bit_cast<float>(bits - (static_cast<std::uint32_t>(exponent) << 23));
     const float t = m - 1.0f;
     float series = 0.165215403f;  // log2(1 + t) / t, fitted to 21 bits
@@ -168,7 +168,7 @@ struct Entropy {
 
 struct Misclassification {
     static constexpr const char* name = "misclassification";
-    // Otherwise its plateaus would split off rows one by one.
+    // Without it, plateaus of the score would split off rows one by one.
     using TieBreaker = Gini;
     static double magnitude(double weight) { return weight; }
 
@@ -188,11 +188,12 @@ struct SquaredError {
     }
 };
 
-// Of targets that are at least 0, whose integers are not centered. A side whose targets are all 0 is not admissible.
+// For targets of at least 0, whose integers are not centered. A side whose targets are all 0 is not admissible.
 struct Poisson {
     static constexpr const char* name = "poisson";
     static constexpr double kNats = 0.6931471805599453;  // ln 2: in one bit
-    static constexpr int kLargestShift = 900;            // of decreases: sums of them stay below the largest double
+    static constexpr int kLargestShift =
+        900;  // limit for shifts of decreases: their sums stay below the largest double
 
     static double term(double sum, double weight) {
         const double product = sum * (log2_of(sum) - log2_of(weight));
@@ -213,7 +214,7 @@ inline constexpr bool kIsSquaredError = std::is_same_v<Criterion, SquaredError>;
 using ClassCriteria = std::tuple<Gini, Entropy, Misclassification>;
 using NumberCriteria = std::tuple<SquaredError, Poisson, AbsoluteError>;
 
-// Whether several targets can share trees that are grown by a criterion.
+// Whether a criterion supports multi-output.
 template <class Criterion>
 inline constexpr bool kIsOfSeveralTargets =
     !std::is_same_v<Criterion, Poisson> && !std::is_same_v<Criterion, AbsoluteError>;

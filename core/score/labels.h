@@ -5,11 +5,11 @@
 //   WeightedClasses  a class and a weight in fixed point
 //   CountedNumbers   a target as an integer and a count, packed into one 64-bit word
 //   WeightedNumbers  a target as an integer and a weight in fixed point; sums have 128 bits
-//   WideNumbers      the same if outliers leave too few digits for the other targets in 64 bits
+//   WideNumbers      the same with more bits, if outliers leave too few digits for the other targets
 //
 // A Payload is stored next to a row's id; a Cell is a sum over rows. For the search by bins, a Bin is a Cell with
-// additional sums to bound the cuts inside the bin, and an Inside is these for one node. A Carried is an inherited bin
-// (search/inherited_bins.h). A Cells is an array of cells, laid out for vector code.
+// additional sums to bound the cuts inside the bin; an Inside has these sums for one node. A Carried is an inherited
+// bin (search/inherited_bins.h). A Cells is an array of cells, laid out for vector code.
 
 #pragma once
 
@@ -88,7 +88,7 @@ struct CountedClasses {
     using Payload = std::uint32_t;  // class << 16 | count
     static constexpr std::uint32_t kMaxCount = 0xFFFF;
 
-    std::span<const std::uint64_t> scales;  // of the classes
+    std::span<const std::uint64_t> scales;  // scale of each class
 
     static Payload pack(std::uint32_t of_class, std::uint32_t count) { return of_class << 16 | count; }
     static std::uint32_t class_of(Payload payload) { return payload >> 16; }
@@ -125,7 +125,7 @@ struct CountedNumbers {
     };
     using Number = std::int64_t;
     using Sum = std::int64_t;
-    using Squares = Int128;  // of targets, in sums
+    using Squares = Int128;  // sums of squared targets
     using Near = float;      // squares of sums are below 2^124
     class Cells {
       public:

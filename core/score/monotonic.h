@@ -51,8 +51,8 @@ struct Direction {
 struct RuledCuts {
     FeatureCuts cuts;
     double middle = 0;        // between the values of the best cut's sides
-    double threshold = 0;     // of a random cut
-    bool is_constant = true;  // the feature cannot cut the nodes below either
+    double threshold = 0;     // threshold of a random cut
+    bool is_constant = true;  // the feature also cannot cut the nodes below
 };
 
 }  // namespace weald

@@ -5,9 +5,9 @@
 //   NumberScorer      cells of sums of targets
 //   CountScorer       cells of sums of targets that are at least 0 (Poisson)
 //
-// `score` is that of the contract. `near_score` and `bound` are fast approximations: a value of at least `floor_below`
-// a score may be as good as the score. So they determine which cuts need the exact score, and which bins must be
-// searched.
+// `score` is the exact score of the contract. `near_score` and `bound` are fast approximations: a value of at least
+// `floor_below(s)` may belong to an exact score of s. So they determine the cuts that need the exact score and the bins
+// that must be searched.
 
 #pragma once
 
@@ -264,7 +264,7 @@ class CountScorer {
     using Inside = typename Labels::Inside;
     using Number = typename Labels::Number;
     using Sum = typename Labels::Sum;
-    using Near = double;  // gains are small against scores
+    using Near = double;  // gains are small compared with scores
 
     CountScorer() = default;
     CountScorer(const Cell& total, const Limits& limits) : total_(total), limits_(limits) {

@@ -1,12 +1,11 @@
-// Scores of the bins of a feature, many classes, all bins at once: approximate scores of their edges, and bounds of the
-// cuts
-// inside (docs/how-it-works/bounds.md).
+// Scores of all bins of a feature with many classes: approximate scores of their edges, and bounds of the cuts inside
+// (docs/how-it-works/bounds.md).
 //
 //   BinCounts   counts left of each edge
 //   BinScores   of a criterion with a bound that takes one step per class and bin
 //
-// Edge b lies before bin b, and the last one behind the last bin. If an edge leaves a side empty, its score is
-// undefined. A value of at least floor_below a score may be as good as the score.
+// Edge b lies before bin b, and the last edge after the last bin. If an edge leaves a side empty, its score is
+// undefined. An approximate score of at least floor_below(s) may belong to an exact score of at least s.
 
 #pragma once
 
@@ -27,7 +26,7 @@ struct BinCounts {
     const ClassTotals& totals;
     const std::uint32_t* counts;   // by slot and edge
     std::size_t stride;            // from slot to slot
-    const std::uint32_t* weights;  // of all classes, by edge
+    const std::uint32_t* weights;  // weights of all classes, by edge
     std::size_t n_bins;
 
     const std::uint32_t* of(std::size_t slot) const { return counts + slot * stride; }
@@ -53,7 +52,8 @@ inline constexpr bool kHasBinScores = requires { BinScores<Criterion>::kMostDraw
 template <>
 class BinScores<Gini> {
   public:
-    static constexpr std::int64_t kMostDraws = std::int64_t{1} << 26;  // of a node: sums of squares are exact in double
+    static constexpr std::int64_t kMostDraws = std::int64_t{1}
+                                               << 26;  // draws in a node: sums of squares are exact in double
 
     BinScores(const BinCounts& bins, bool has_insides) : weight_(static_cast<double>(bins.totals.weight)) {
         add_squares(bins);
@@ -146,7 +146,7 @@ class BinScores<Gini> {
 template <>
 class BinScores<Entropy> {
   public:
-    static constexpr std::int64_t kMostDraws = std::int64_t{1} << 24;  // of a node: counts are exact in float
+    static constexpr std::int64_t kMostDraws = std::int64_t{1} << 24;  // draws in a node: counts are exact in float
 
     BinScores(const BinCounts& bins, bool has_insides) : slack_(slack_of(bins)) {
         begin(bins);
@@ -223,7 +223,7 @@ class BinScores<Entropy> {
     alignas(64) OfEdges right_factors_;
     alignas(64) OfBins left_growth_;    // logarithm of the growth of the left side over the bin
     alignas(64) OfBins right_growth_;   // logarithm of the growth of the right side over the bin
-    alignas(64) OfEdges left_slopes_;   // of a class, left of each edge
+    alignas(64) OfEdges left_slopes_;   // slopes of a class, left of each edge
     alignas(64) OfEdges right_slopes_;  // right of it
 };
 

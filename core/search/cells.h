@@ -5,8 +5,8 @@
 //   few rows          sort them
 //   few codes         a histogram with a bin for each code
 //   many of both      a coarse histogram; its edges are cuts and are scored. No cut inside a bin can score more than a
-//                     bound, and only bins whose bound reaches the best cut so far are searched. So the best of all
-//                     cuts is found in little more than the time of the histogram.
+//                     bound, and only bins whose bound reaches the best cut so far are searched. So the best cut is
+//                     found in little more than the time of the histogram.
 
 #pragma once
 
@@ -39,13 +39,13 @@ inline std::uint32_t n_coarse_bins(std::uint32_t n_rows) {
 template <class Labels, class Near>
 struct CellScratch {
     std::vector<typename Labels::Bin> bins;
-    typename Labels::Cells lefts;       // of the candidates
-    std::vector<std::uint32_t> cuts;    // of the candidates: last code that goes left
+    typename Labels::Cells lefts;       // left sides of the candidates
+    std::vector<std::uint32_t> cuts;    // for each candidate, the last code that goes left
     std::vector<Near> scores;           // approximate scores of the candidates
     std::vector<std::uint64_t> sorted;  // code << 32 | row
     std::vector<std::uint64_t> spare;
     std::vector<std::uint32_t> occupied;  // indices of bins that are not empty
-    typename Labels::Cells befores;       // of bins that may be searched: what lies before them
+    typename Labels::Cells befores;       // what lies before the bins that may be searched
     std::vector<typename Labels::Inside> insides;
     std::vector<std::uint32_t> numbers;
 
@@ -56,7 +56,7 @@ struct CellScratch {
         const std::size_t room = std::max<std::size_t>(n_cuts, kCoarseBins) + 2 * kGroup;
         if (cuts.size() < room) {
             bins.resize(
-                std::min<std::size_t>(2 * room, kFineBins));  // a bin for each code has less than two bins a row
+                std::min<std::size_t>(2 * room, kFineBins));  // a bin for each code: fewer than two bins per row
             lefts.resize(room);
             cuts.resize(room);
             scores.resize(room);
@@ -143,7 +143,7 @@ class CellSearch {
     }
 
   private:
-    // If a node has few of a feature's bins left, they are computed again.
+    // If few of a feature's bins are not empty in a node, they are computed again.
     static bool are_few(std::size_t n_occupied, std::size_t n_bins) { return 8 * n_occupied < n_bins; }
 
     template <class Carried>
@@ -313,7 +313,7 @@ class CellSearch {
     void refine(const SomeBin* bins, int shift, std::uint32_t n_occupied) {
         const std::uint32_t n = bound_insides(bins, n_occupied);
         const Near* bounds = scratch_.scores.data();
-        // Without an admissible cut so far, all bins must be searched: the feature counts if there is one.
+        // If no admissible cut is known, all bins must be searched: a feature counts only if it has one.
         const Near floor = found_.is_admissible ? scorer_.floor_below(std::max(found_.best.score, to_beat_))
                                                 : -std::numeric_limits<Near>::infinity();
         Marks marks{};

@@ -94,7 +94,7 @@ class ClassBinSearch {
 
     std::uint32_t* counts_of(std::size_t slot) { return scratch_.counts.data() + slot * stride_; }
 
-    // The bin of a row; missing rows have their own one, behind the last.
+    // The bin of a row; missing rows have their own bin after the last.
     std::uint32_t bin_of(std::uint32_t code) const {
         return code == kMissing<std::uint16_t> ? n_bins_ : (code - low_) >> shift_;
     }
@@ -148,7 +148,7 @@ class ClassBinSearch {
     }
 
     std::uint32_t weight_in(std::uint32_t b) const { return weights_[b + 1] - weights_[b]; }
-    // Whether there is a cut after a bin. An empty one has the edge of the bin before, which is the earlier candidate.
+    // Whether there is a cut after a bin. An empty bin has the same edge as the bin before it.
     bool is_cut(std::uint32_t b) const {
         return (weights_[b + 1] >= least_) & (weight_ - weights_[b + 1] >= least_) & (weight_in(b) != 0);
     }
@@ -172,7 +172,7 @@ class ClassBinSearch {
 
     std::uint64_t order_of(std::uint32_t last_left) const { return Candidate::order_of(last_left, missing_left_); }
 
-    // The state of a sweep at an edge: everything left of it has moved.
+    // The state of a sweep at an edge: all rows left of it have moved.
     Sweep<Criterion> sweep_to(std::uint32_t e) {
         Sweep<Criterion> sweep(totals_, scratch_.sweep);
         for (std::uint32_t slot = 0; slot < totals_.weights.size(); ++slot) {
@@ -189,7 +189,7 @@ class ClassBinSearch {
     // ---- Inside of bins
 
     void refine(const BinScores<Criterion>& scores) {
-        // Without an admissible cut so far, all bins must be searched: the feature counts if there is one.
+        // If no admissible cut is known, all bins must be searched: a feature counts only if it has one.
         const double best = std::max(found_.best.score, to_beat_);
         const double floor = found_.is_admissible ? scores.floor_below(best) : kNoScore;
         std::array<bool, kMostBins + 1> is_open;

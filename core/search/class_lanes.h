@@ -37,7 +37,7 @@ class ClassLanes {
     using Cell = TwoClasses::Cell;
     using Keys = lanes::Keys;
     using Floats = lanes::Floats;
-    static constexpr std::int64_t kMostDraws = 0xFFFF;  // of a node
+    static constexpr std::int64_t kMostDraws = 0xFFFF;  // draws in a node
 
     // Counts have weight one each.
     ClassLanes(const Scorer& scorer, Cell total, ClassLaneScratch& scratch, const DrawnLanes& lanes)

@@ -30,7 +30,7 @@ namespace weald {
 template <class Model>
 inline constexpr bool kCarriesBins = requires { typename Model::Labels::Carried; };
 
-// Other models have no bins: their nodes have none, and all operations are empty.
+// For other models, all operations are empty.
 template <SearchedModel Model>
 class CarriedBins {
   public:
@@ -58,10 +58,10 @@ class CarriedBins<Model> {
     using Sum = typename Model::Labels::Carried;
     using Tree = TreeInTraining<Payload>;
 
-    // Of all features of a node; empty: it has none.
+    // The bins of all features of a node; empty if it has none.
     struct Bins {
         std::vector<Sum> sums;
-        std::size_t level = 0;  // how coarse they are
+        std::size_t level = 0;  // coarseness
 
         bool are_there() const { return !sums.empty(); }
     };
@@ -87,7 +87,7 @@ class CarriedBins<Model> {
         return {std::span(bins.sums).subspan(at.begin, at.length), at.shift};
     }
 
-    // Before a part of a tree is grown, with the bins of its root.
+    // Called before a part of a tree is grown, with the bins of its root.
     void begin(const Bins& bins) { n_held_ = bins.are_there() ? 1 : 0; }
 
     // Computes the bins of a node that has none, if that is worthwhile.
@@ -152,10 +152,10 @@ class CarriedBins<Model> {
         }
     };
 
-    static constexpr std::size_t kLevels = 4;           // each has half as many bins as the one before
+    static constexpr std::size_t kLevels = 4;           // number of levels, each with half as many bins
     static constexpr std::uint32_t kRowsOfBin = 8;      // with more there are more bins
     static constexpr std::uint32_t kLeastRows = 256;    // minimum size of a node whose bins are worthwhile
-    static constexpr std::size_t kLittle = 4u << 20;    // bytes that are allowed whatever the size of the table
+    static constexpr std::size_t kLittle = 4u << 20;    // bytes that are always allowed
     static constexpr std::uint32_t kRowsAtOnce = 2048;  // added up for one feature after the other
 
     // All features considered, codes of one or two bytes, cuts by order only.
@@ -179,7 +179,7 @@ class CarriedBins<Model> {
         return level;
     }
 
-    // Two bins, or more, become one.
+    // Merges adjacent bins.
     void coarsen(Bins& bins, std::size_t level) const {
         if (level <= bins.level) {
             return;

@@ -91,15 +91,15 @@ class ManyNumbers {
     float weight_ = 0;
     float reach_ = 0;
     double undivided_ = 0;
-    double unit_ = 0;  // of gains, in scores
+    double unit_ = 0;  // unit of gains, in scores
 };
 
 // Memory that the search reuses. Bins are empty between two searches.
 struct LaneBinScratch {
     static constexpr std::size_t kRoom = 2 * kCoarseBins * lanes::kLanes;
     alignas(64) std::array<std::int64_t, kRoom> bins{};            // by bin, sign and lane; or by bin and lane
-    alignas(64) std::array<lanes::Floats, kCoarseBins + 1> gains;  // of the cut before each bin
-    std::vector<std::uint32_t> keys;                               // of rows in bins that are searched
+    alignas(64) std::array<lanes::Floats, kCoarseBins + 1> gains;  // gain of the cut before each bin
+    std::vector<std::uint32_t> keys;                               // keys of rows in bins that are searched
     struct Near {
         float gain;
         std::uint32_t lane;
@@ -126,7 +126,7 @@ class LaneBinSearch {
                   const Rows& rows)
         : labels_(labels), node_(node), scorer_(scorer), scratch_(scratch), rows_(rows) {}
 
-    // Every cut is admissible. Not done: some code is missing, or very many cuts are as good as the best.
+    // Every cut must be admissible. Gives up if a code is missing, or if very many cuts are as good as the best.
     LaneCuts run(double to_beat) {
         if (!find_ranges()) {
             found_.is_done = false;
@@ -156,7 +156,7 @@ class LaneBinSearch {
     using Keys = lanes::Keys;
     using Floats = lanes::Floats;
     static constexpr std::size_t kLanes = lanes::kLanes;
-    static constexpr std::size_t kMostNear = 64;  // cuts, each of which needs a pass over all rows
+    static constexpr std::size_t kMostNear = 64;  // maximum number of cuts: each needs a pass over all rows
     static constexpr float kNone = -std::numeric_limits<float>::infinity();
     typedef std::int64_t Half __attribute__((vector_size(sizeof(Keys))));
     typedef std::int32_t Ints __attribute__((vector_size(sizeof(Keys))));
@@ -208,7 +208,7 @@ class LaneBinSearch {
         return true;
     }
 
-    // If bins have insides, the sums above and below the mean are separate.
+    // If bins have several codes, the sums above and below the mean are separate.
     template <bool HasInsides>
     void fill() {
         const std::int64_t* words = node_.words();
@@ -375,7 +375,7 @@ class LaneBinSearch {
 
     // ---- Exact scores
 
-    // Those inside that are no longer good enough are removed.
+    // Removes the bins whose cuts inside are no longer good enough.
     void add_edges() {
         const float floor = top_ - ManyNumbers::slack(top_);
         std::erase_if(scratch_.near, [&](const LaneBinScratch::Near& cut) { return cut.gain < floor; });
@@ -427,8 +427,8 @@ class LaneBinSearch {
     Rows rows_;
     std::array<std::uint32_t, kLanes> lows_{};
     std::array<int, kLanes> shifts_{};
-    bool has_insides_ = false;  // some bin may have several codes
-    std::uint32_t n_bins_ = 0;  // of the lane with the most
+    bool has_insides_ = false;  // whether some bin may have several codes
+    std::uint32_t n_bins_ = 0;  // number of bins of the lane with the most bins
     float top_ = 0;             // the largest approximate gain so far
     LaneCuts found_;
 };

@@ -20,7 +20,7 @@ template <class Scorer>
 class FewClassLanes {
   public:
     using Payload = TwoClasses::Payload;
-    static constexpr std::int64_t kMostDraws = 0x7FFF;  // of a node: so counts fit a key
+    static constexpr std::int64_t kMostDraws = 0x7FFF;  // draws in a node: counts fit into a key
     static constexpr std::uint32_t kMostRows = std::min(kMostSorted == 256 ? 128u : 64u, lanes::kMostRows);
 
     struct Rows {

@@ -179,14 +179,14 @@ struct DrawnLanes {
     }
 };
 
-// The result: which lanes can cut the node, and the best cut of all of them.
+// The result: the lanes that can cut the node, and the best cut of all lanes.
 struct LaneCuts {
-    bool is_done = true;           // otherwise these rows are not suitable for the search
+    bool is_done = true;           // false: the rows are not suitable for the search
     std::uint32_t admissible = 0;  // bit by bit
-    std::size_t lane = 0;          // of the best
+    std::size_t lane = 0;          // the best lane
     FeatureCuts best;
 
-    // Takes the cuts of a lane. Lanes come in the order of their draw. Returns whether they are the best now.
+    // Considers the cuts of a lane. Lanes come in the order of their draw. Returns whether they are the best so far.
     bool offer(const FeatureCuts& cuts, std::size_t of_lane, const DrawnLanes& drawn) {
         const bool is_best = cuts.best.score != kNoScore &&
                              cuts.best.beats_earlier_feature(best.best, [&] { return drawn.wins_tie(of_lane, lane); });
@@ -381,7 +381,7 @@ class LaneSearch {
     LaneCuts found_;
     Cell best_left_{};  // the sides of the best cut
     Cell best_right_{};
-    Cell left_of_lane_{};  // of the best cut of the current lane
+    Cell left_of_lane_{};  // left side of the best cut of the current lane
     Keys has_missing_{};
 };
 

@@ -52,7 +52,7 @@ class LinkedMedian {
         std::iota(previous_.begin() + 1, previous_.end(), 0u);
         n_moves_left_ = std::uint64_t{16} * n + 64;
     }
-    // False: weights are so uneven that the median moved too often. The sums are then of no use.
+    // Returns false if the median moved too often, because weights are very uneven. The sums are then invalid.
     bool erase(std::uint32_t rank) {
         const RankedNumber<Number>& row = rows_[rank];
         at_.weight -= row.weight;
@@ -128,7 +128,7 @@ class SummedMedian {
         DeviationSum<Sum> at = at_;
         at.weight_below = 0;
         at.sum_below = 0;
-        std::uint32_t before = 0;  // the most ranks that have less than half of the weight
+        std::uint32_t before = 0;  // largest number of ranks with less than half of the weight
         for (std::uint32_t step = std::bit_floor(n_); step != 0; step /= 2) {
             const std::uint32_t next = before + step;
             if (next <= n_ && 2 * (at.weight_below + weights_[next]) < at.weight) {
@@ -137,7 +137,7 @@ class SummedMedian {
                 at.sum_below += sums_[next];
             }
         }
-        // The median itself is the next rank that is left. Its own part cancels: m * w - m * w.
+        // The median is the next remaining rank. Its own contribution cancels: m * w - m * w.
         return at.deviations(rows_[before + 1].q);
     }
 

@@ -63,7 +63,7 @@ class ValueIndex {
         }
         return block;
     }
-    // That code itself.
+    // The code itself.
     std::uint32_t last_up_to(double t, std::uint32_t block) const {
         std::uint32_t code = block * kBlock;
         for (std::uint32_t n = std::min(n_ - code, kBlock) - 1; n != 0;) {
@@ -81,12 +81,12 @@ class ValueIndex {
 
   private:
     const Values& lows_;
-    const Values& highs_;  // the same where each code has one value
+    const Values& highs_;  // empty if each code has one value
     std::uint32_t n_;
     std::vector<double> starts_;
 };
 
-// The last of a node's codes to go left of t.
+// The last code of a node that is left of t.
 template <class Code>
 std::uint32_t last_left_of(const ValueIndex& values, double t, const CodeRange& range, const Code* codes,
                            std::uint32_t n) {

@@ -21,8 +21,8 @@ using LeftOf = std::remove_cvref_t<decltype(std::declval<Model&>().nothing())>;
 // Share                     sum over the rows of a category, by which categories are put in order
 //
 // search                    the best cut of the node by one feature, if it beats a score; codes have 2 or 4 bytes
-// nothing, move             the left side of a cut: empty, and with one more row (or not)
-// judge                     the cut with this left side, if it is admissible
+// nothing, move             the left side of a cut: empty, and after adding or removing a row
+// judge                     scores the cut with this left side, if it is admissible
 // values                    predictions of both sides of a cut, for monotonic constraints
 // n_orders                  orders in which the categories of the node are cut like numbers
 // add_to_share, share       adds a row to its category; the place of a category in an order

@@ -47,7 +47,7 @@ class FewOfManySearch {
         if (n_present == 0 || (!found_.has_missing && code(0) == code(n_present - 1))) {
             return found_;
         }
-        // With the missing rows on the right, the last cut is that of present against missing.
+        // With missing rows on the right, the last cut separates present from missing values.
         cut(found_.has_missing ? n_present : n_present - 1, {});
         if (found_.has_missing) {
             cut(n_present - 1, {keys_.data() + n_present, rows.n - n_present});

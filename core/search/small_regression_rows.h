@@ -22,7 +22,7 @@ namespace weald {
 class FewNumbers {
   public:
     static constexpr std::int64_t kMostDraws = 0x7FFF;
-    static constexpr std::int64_t kMostCount = 0xFF;  // of a row
+    static constexpr std::int64_t kMostCount = 0xFF;  // maximum count of a row
 
     // Loads the rows of a node; `whole` is the mean rounded down, `undivided` the score without a cut. Returns whether
     // they are suitable. Targets may be large and differ by little: integers are subtracted first.
@@ -84,7 +84,7 @@ class FewNumbers {
     alignas(64) std::array<float, kMostSorted> sums_{};  // count * (number - mean), scaled
     float weight_ = 0;
     double undivided_ = 0;
-    double unit_ = 0;  // of gains, in scores
+    double unit_ = 0;  // unit of gains, in scores
     double slack_ = 0;
 };
 

@@ -24,7 +24,8 @@ class FewRowsSearch {
   public:
     using Cell = TwoClasses::Cell;
     using Payload = TwoClasses::Payload;
-    static constexpr std::int64_t kMostDraws = 0x7FFF;  // of a node: so counts fit a key, and sums of them 16 bits
+    static constexpr std::int64_t kMostDraws =
+        0x7FFF;  // draws in a node: counts fit into a key, and their sums into 16 bits
 
     // There must be memory for kMostSorted codes and payloads behind the first ones.
     struct Rows {

@@ -1,11 +1,11 @@
 // A tally: sums over the sorted rows of a small node from the left, stored at each position, so that all cuts can get
 // approximate scores, many at a time. For criteria whose sums take one step per row.
 //
-//   begin         rows that go left in any case: those of some keys
+//   begin         starts with the rows of some keys on the left
 //   move, keep    a key's row goes left; the sums at this position
 //   near          approximate scores after some positions, in a unit of the tally
 //   measure       a score in that unit
-//   floor_below   the minimum of an approximate score that can be as good
+//   floor_below   the lowest approximate score whose exact score can be as good
 //   score         the score of the contract, after a position; positions increase from call to call
 //
 // Keys are code << 16 | slot of the class << 8 | count.
@@ -30,7 +30,7 @@ namespace few {
 
 inline constexpr std::uint32_t kMostSlots = 0x100;
 inline constexpr unsigned kCountBits = 8;
-inline constexpr std::uint32_t kMostCount = (1u << kCountBits) - 1;  // of a row
+inline constexpr std::uint32_t kMostCount = (1u << kCountBits) - 1;  // maximum count of a row
 
 inline std::uint32_t code_of(std::uint32_t key) {
     return key >> 16;
@@ -55,7 +55,7 @@ inline constexpr bool kHasTally = requires { Tally<Criterion>::kMostDraws; };
 template <>
 class Tally<Gini> {
   public:
-    static constexpr std::int64_t kMostDraws = 0x7FFF;  // of a node: so its sums of squares fit 32 bits
+    static constexpr std::int64_t kMostDraws = 0x7FFF;  // draws in a node: its sums of squares fit 32 bits
 
     explicit Tally(const ClassTotals& totals) : totals_(totals), weight_(static_cast<std::uint32_t>(totals.weight)) {
         for (const std::uint64_t t : totals.weights) {
@@ -131,7 +131,7 @@ class Tally<Gini> {
 template <>
 class Tally<Entropy> {
   public:
-    static constexpr std::int64_t kMostDraws = kKnownLogs - 1;  // of a node: F is looked up
+    static constexpr std::int64_t kMostDraws = kKnownLogs - 1;  // draws in a node: F is looked up
 
     explicit Tally(const ClassTotals& totals)
         : totals_(totals),

@@ -26,11 +26,11 @@ std::optional<Candidate> judge_cell(const Scorer& scorer, const Cell& left, std:
 inline void reserve_leaves(TreeArrays& tree, std::size_t n_nodes) {
     const std::size_t n_leaves = n_nodes / 2 + 1;
     tree.leaf_length.reserve(n_leaves);
-    tree.leaf_class.reserve(n_leaves);  // most are pure
+    tree.leaf_class.reserve(n_leaves);  // most nodes are pure
     tree.leaf_weight.reserve(n_leaves);
 }
 
-// Nothing is stored for classification.
+// Classification stores nothing here.
 struct NoSums {
     void append(const NoSums&, std::size_t, std::size_t) {}
     void reserve(std::size_t) {}

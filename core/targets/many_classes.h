@@ -136,7 +136,8 @@ class ManyClassModel {
                 }
             }
             if constexpr (kHasBinScores<Criterion>) {
-                if (quick_ == FastSearch::many_by_bins && payloads == payloads_) {  // not rows that represent others
+                if (quick_ == FastSearch::many_by_bins &&
+                    payloads == payloads_) {  // false for rows that represent several
                     return ClassBinSearch<Criterion>(totals_, limits_, bins_, {codes, slotted_.data(), n}, to_beat)
                         .run(range_of(codes, n));
                 }
@@ -290,7 +291,7 @@ class ManyClassModel {
     Labels labels_;
     std::vector<std::uint64_t> scales_;
     bool weights_are_sizes_ = false;
-    const Payload* payloads_ = nullptr;  // of the node
+    const Payload* payloads_ = nullptr;  // rows of the node
     FastSearch quick_ = FastSearch::no;
     std::vector<std::uint32_t> slotted_;  // rows of the node: slot << 16 | count
     TwoScorer two_;

@@ -150,7 +150,8 @@ class MedianModel {
     void weigh_like(const MedianModel&) {}
 
   private:
-    static constexpr int kLargestShift = 900;  // of decreases: sums of them stay below the largest double
+    static constexpr int kLargestShift =
+        900;  // limit for shifts of decreases: their sums stay below the largest double
     using Ranked = RankedNumber<Number>;
 
     double in_user_values(double value) const { return within_doubles(center_ + user_unit_.times(value)); }
@@ -263,7 +264,7 @@ class MedianModel {
         }
     }
 
-    // The deviations of the left sides of all cuts, or of the right sides. False: the way of counting did not work.
+    // The deviations of the left sides of all cuts, or of the right sides. Returns false if this method failed.
     template <class Median>
     bool erase_rows(Median& median, bool from_right, bool missing_left) {
         median.begin(ranked_, static_cast<std::uint32_t>(ranked_.size() - 1), all_);
@@ -289,7 +290,7 @@ class MedianModel {
         return true;
     }
 
-    // Of rows that are sorted by target, of which `total` is the sum.
+    // For rows sorted by target; `total` is their sum.
     static Sum deviations_of(const std::vector<Ranked>& rows, const Cell& total) {
         DeviationSum<Sum> at{total.weight, total.sum, 0, 0, 0};
         Number q = 0;
@@ -300,7 +301,7 @@ class MedianModel {
         }
         return at.deviations(q);
     }
-    // The same for the rows of the node that are not among these.
+    // The same for the other rows of the node.
     Sum deviations_without(const std::vector<Ranked>& rows, const Cell& total) const {
         DeviationSum<Sum> at{total.weight, total.sum, 0, 0, 0};
         Number q = 0;
@@ -334,7 +335,7 @@ class MedianModel {
     std::vector<std::pair<Number, std::uint32_t>> keys_;
     std::vector<Ranked> ranked_;  // from 1
     std::vector<std::uint32_t> rank_of_;
-    DeviationSum<Sum> all_;  // of the node
+    DeviationSum<Sum> all_;  // deviations of the node
     double value_ = 0;
     std::vector<std::uint64_t> sorted_;  // code << 32 | row
     std::vector<std::uint64_t> spare_;

@@ -32,8 +32,8 @@ namespace weald {
 
 struct Targets {
     std::uint32_t n_targets = 0;
-    std::vector<std::uint32_t> n_classes;  // of each target; empty: they are numbers
-    std::vector<double> said;              // by joint target, then by target: a class, or a number
+    std::vector<std::uint32_t> n_classes;  // number of classes of each target; empty: numeric targets
+    std::vector<double> values;            // by joint target, then by target: a class, or a number
 
     Task task() const { return n_classes.empty() ? Task::regression : Task::classification; }
 };
@@ -91,7 +91,7 @@ class TargetsModel {
             n_classes_ += n;
         }
         first_class_.push_back(n_classes_);
-        std::transform(targets.said.begin(), targets.said.end(), std::back_inserter(slots_),
+        std::transform(targets.values.begin(), targets.values.end(), std::back_inserter(slots_),
                        [](double k) { return static_cast<std::uint32_t>(k); });
         for (std::size_t i = 0; i < slots_.size(); ++i) {
             slots_[i] += first_class_[i % n_targets_];
@@ -143,11 +143,11 @@ class TargetsModel {
     double undivided() const { return score(terms_.of_classes, {&node_}); }
     static bool weights_are_sizes() { return false; }
     static double perfect(const Payload*, std::uint32_t) { return std::numeric_limits<double>::infinity(); }
-    static double mixed(const Payload*, std::uint32_t) { return 0; }  // no penalty is taken with several targets
+    static double mixed(const Payload*, std::uint32_t) { return 0; }  // multi-output has no penalty
     static double decrease(double of_score) { return of_score; }
     double in_user_units(double decrease) const { return ldexp_within(decrease, -2 * unit_); }
 
-    // ---- Categories: the orders of each target in turn, as if it were alone
+    // ---- Categories: the orders of each target in turn
 
     struct Share {
         Int128 sum = 0;
@@ -378,15 +378,15 @@ class TargetsModel {
 
     Task task_;
     std::uint32_t n_targets_;
-    std::uint32_t n_classes_ = 0;             // of all targets
+    std::uint32_t n_classes_ = 0;             // number of classes of all targets
     std::vector<std::uint32_t> first_class_;  // by target: the place of its first class among those of all
     std::vector<std::uint32_t> slots_;        // by joint target, then by target: the place of its class
     std::vector<Numbers> numbers_;            // by target, of regression
-    std::vector<int> shifts_;                 // by target: from its own unit of scores to the common one
+    std::vector<int> shifts_;                 // by target: factor from its unit of scores to the common one
     int unit_ = 0;                            // exponent of the target with the widest range
     Terms terms_;
     Tally node_;
-    std::vector<Int128> means_;  // of the node, rounded down
+    std::vector<Int128> means_;  // means of the node, rounded down
     bool is_pure_ = false;
     std::uint32_t n_present_ = 0;  // classes of all targets in the node
     std::vector<OneOrder> orders_;

@@ -264,8 +264,8 @@ class NumberModel {
         }
         return squares;
     }
-    // The sum of squares about the mean. Terms may exceed 128 bits on the way (wide: 256); modulo 2^128 the result,
-    // which does not, is right.
+    // The sum of squares about the mean. Intermediate terms may exceed 128 bits (wide: 256), but the result does not,
+    // so arithmetic modulo 2^128 is correct.
     static auto centered(const Cell& total, const Squares& squares, Int128 mean) {
         if constexpr (kIsWide) {
             const UInt256 product = UInt256::product(mean, total.sum);

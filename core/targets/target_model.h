@@ -1,4 +1,4 @@
-// The interface of a target model: all that depends on the kind of target.
+// The interface of a target model: the code that depends on the kind of target.
 //
 // A model reads one node after the other, searches its cuts, and writes it. Fast searches of several features at once,
 // or of inherited bins, are used for models with the required members (grow/lane_split.h,
@@ -20,13 +20,13 @@ namespace weald {
 // Sums                     values of each node that are kept until the tree is grown
 //
 // weigh_like               copies the weights of a tree from another model
-// look_at                  reads the rows of a node; the members up to in_user_units refer to that node
+// look_at                  reads the rows of a node, which the members up to in_user_units refer to
 // begin_search             before its features are searched
 // is_pure, size, weight    all targets are equal; number of draws; weight
 // weights_are_sizes        whether weights need not be written, since they are the sizes
 // undivided                the score without a cut
 // perfect                  a score that no cut exceeds
-// mixed                    the gain of the node if its sides were pure
+// mixed                    the gain of a cut into two pure sides
 // decrease                 a decrease in score by the weight of the root, in units of impurity
 // in_user_units            a decrease in units of the user's targets
 //

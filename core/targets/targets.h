@@ -1,10 +1,10 @@
 // The target models of a single target. targets/target_model.h defines their interface; targets/multi_output.h has the
-// model of several targets.
+// multi-output model.
 //
 //   TwoClassModel     two classes, counted
 //   ManyClassModel    any number of classes, counted or weighted
 //   NumberModel       regression, counted, weighted or wide
-//   MedianModel       the same by absolute deviations from the median
+//   MedianModel       regression by absolute deviations from the median
 
 #pragma once
 

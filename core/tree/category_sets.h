@@ -1,4 +1,4 @@
-// Which way a category goes at a split.
+// The side of a category at a split.
 //
 //   category_key       the key of a category
 //   CategorySet        the location and form of a set
@@ -34,7 +34,7 @@ inline Key category_key(Float x, Key others) {
 struct CategorySet {
     static constexpr std::uint32_t kWordBits = 64;
 
-    std::uint64_t begin;       // of its words, or of its list
+    std::uint64_t begin;       // begin of its words, or of its list
     std::uint32_t length;      // words, or categories
     std::uint32_t first_word;  // categories before it are not in the set
     std::uint32_t is_list;

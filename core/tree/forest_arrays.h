@@ -1,8 +1,8 @@
 // The arrays of a forest, as in Python: the trees one after the other.
 //
 //   ForestArrays        all of them
-//   for_walked_arrays   calls use(name, array) for those that a walk needs
-//   for_arrays          for all
+//   for_walked_arrays   calls use(name, array) for the arrays that a walk needs
+//   for_arrays          calls it for all arrays
 
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace weald {
 
-// There is one start more than parts; the last one is the end.
+// There is one more start than parts; the last start is the end.
 struct ForestArrays {
     LargeVector<std::int64_t> tree_start;
     LargeVector<std::int32_t> feature;

@@ -14,7 +14,7 @@ void put(const std::vector<T>& from, LargeVector<T>& to, std::size_t start) {
     }
 }
 
-// Lengths become ends, which are the next starts; `end` is that of all before.
+// Converts lengths to ends, which are the next starts; `end` is the end of the entries before.
 void put_ends(const std::vector<std::uint32_t>& lengths, LargeVector<std::int64_t>& to, std::size_t start,
               std::size_t end) {
     std::transform(lengths.begin(), lengths.end(), to.begin() + static_cast<std::ptrdiff_t>(start + 1),
@@ -86,7 +86,7 @@ TreeArrays TreeJoiner::add(std::size_t number, TreeArrays tree) {
             clear(of_tree.tree);
         }
     }
-    // One is enough: the others were delayed, and their memory is not needed.
+    // One is enough; the memory of trees that were delayed is not needed.
     return placed.empty() ? TreeArrays{} : std::move(placed.front().tree);
 }
 
@@ -153,8 +153,8 @@ TreeJoiner::Placed TreeJoiner::place(TreeArrays tree) {
 }
 
 // Trees are similar: those that are finished predict the memory that all of them will need, and a quarter more takes no
-// memory until it is written to; moving all trees when the last ones come would take it twice. Of very many trees, few
-// may be grown before the user stops it.
+// memory until it is written to; moving all trees later would take twice the memory. A fit of very many trees may be
+// stopped early.
 void TreeJoiner::make_room(std::size_t n_here) {
     constexpr std::size_t kMuch = std::size_t{1} << 24;  // entries
     const auto foresee = [&](std::size_t n) {
@@ -167,7 +167,8 @@ void TreeJoiner::make_room(std::size_t n_here) {
             const std::size_t n = foresee(placed_.*kind);
             const std::size_t n_sure = n_here == waiting_.size() ? n : n - n / 4;
             (widen(arrays, n + more, n_sure), ...);
-            room_.*kind = n;  // last: if memory is short, other threads must not assume that it is available
+            room_.*kind =
+                n;  // set last: if an allocation fails, other threads must not assume that the memory is available
         }
     };
     widen_all(&Counts::nodes, 0, joined_.feature, joined_.threshold, joined_.right, joined_.flags, joined_.size,

@@ -4,8 +4,8 @@
 //   TreeJoiner    takes trees as they are grown, in any order
 //
 // A tree of a small forest is copied as soon as those before it are finished, while it is in a cache; the next one
-// grows in its memory, so few new pages are allocated. Trees of a large forest take less memory than their part of it:
-// they wait until all are grown, and the memory of growing is free again.
+// grows in its memory, so few new pages are allocated. Trees of a large forest take less memory than their share of it:
+// they wait until all are grown and the memory used by growth is free again.
 
 #pragma once
 
@@ -32,10 +32,10 @@ class TreeJoiner {
   public:
     explicit TreeJoiner(std::size_t n_trees);
 
-    // Takes a tree from any thread. Returns the memory of one that was copied meanwhile, if there is one.
+    // Adds a tree, from any thread. Returns the memory of a tree that was copied meanwhile, if there is one.
     TreeArrays add(std::size_t number, TreeArrays tree);
 
-    // When all trees have been passed.
+    // Called when all trees have been added.
     ForestArrays finish(Work& work);
 
   private:
@@ -45,8 +45,8 @@ class TreeJoiner {
         std::size_t values = 0;
         std::size_t impurities = 0;
         std::size_t leaves = 0;
-        std::size_t entries = 0;  // of leaves
-        std::size_t sets = 0;     // of categories
+        std::size_t entries = 0;  // entries of leaves
+        std::size_t sets = 0;     // category sets
         std::size_t categories = 0;
     };
     struct Placed {
@@ -59,7 +59,7 @@ class TreeJoiner {
     void copy(Placed& placed);
     void copy_all(Work& work);
 
-    std::mutex order_;                 // of what is not part of the forest yet
+    std::mutex order_;                 // guards the trees that have not been added to the forest
     std::vector<TreeArrays> waiting_;  // by number
     std::vector<bool> is_waiting_;
     bool is_large_ = false;

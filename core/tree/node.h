@@ -40,7 +40,7 @@ struct Split {
     std::uint32_t order = 0;
     std::size_t set_begin = 0;
     std::size_t set_end = 0;
-    double threshold = 0;  // of a random cut
+    double threshold = 0;  // threshold of a random cut
     double middle = 0;     // between the values of the sides, under a monotonic constraint
 };
 

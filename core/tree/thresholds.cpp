@@ -70,7 +70,7 @@ class ValueFinder {
     std::vector<Range> ranges_;        // by code
 };
 
-// The nodes of a part of the forest that wait for a threshold, feature by feature.
+// The nodes of a part of the forest whose thresholds were postponed, by feature.
 class WaitingNodes {
   public:
     WaitingNodes(const ForestArrays& forest, const Codes& codes, std::size_t begin, std::size_t end, Work& work) {
@@ -113,7 +113,7 @@ class WaitingNodes {
     std::vector<std::uint32_t> nodes_;
 };
 
-// Nodes of one feature are far apart: the next ones are prefetched while others are written.
+// Nodes of one feature are far apart in memory, so the next ones are prefetched.
 template <class Float>
 void write_nodes(const ValueFinder<Float>& values, std::span<const std::uint32_t> nodes, double* thresholds) {
     constexpr std::size_t kAhead = 16;

@@ -1,9 +1,9 @@
 // The thresholds of cuts: midpoints between the values of two codes.
 //
 //   place_threshold      between two values
-//   put_off, beside_of   the two codes in place of a threshold, if their values were left out
-//   look_up_values       the values of a feature's codes, looked up in the table
-//   look_up_thresholds   writes the thresholds that were put off, when the forest is grown
+//   put_off, beside_of   the two codes instead of a threshold, if the values of codes were not stored
+//   look_up_values       looks up the values of a feature's codes in the table
+//   look_up_thresholds   writes the postponed thresholds when the forest has been grown
 
 #pragma once
 

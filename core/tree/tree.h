@@ -49,7 +49,7 @@ struct TreeCursor {
     const TreeArrays& tree;
     std::size_t node = 0;
     std::size_t leaf = 0;
-    std::size_t entry = 0;  // of leaf_class and leaf_weight
+    std::size_t entry = 0;  // index into leaf_class and leaf_weight
     std::size_t set = 0;
     std::size_t category = 0;
 

@@ -1,4 +1,4 @@
-// A tree grown in parts, by several threads: the thread of a part gives some of its right subtrees to others.
+// A tree grown in parts by several threads: the thread of a part passes some of its right subtrees to other threads.
 
 #pragma once
 

@@ -22,7 +22,7 @@ LEAF = "#3f7d4f"  # the result; the left side
 BARK = "#b9622f"  # the alternatives; the right side
 SKY = "#3b6ea5"
 GRAY = "#e8ebee"
-SHADES = ("#dcebdf", "#f6e3d7", "#dce7f2", "#efe6f3", "#f4efcf", "#e3eeee")  # of things that must be told apart
+SHADES = ("#dcebdf", "#f6e3d7", "#dce7f2", "#efe6f3", "#f4efcf", "#e3eeee")  # distinguishable colors
 
 mpl.use("svg")
 mpl.rcParams.update(
@@ -39,7 +39,7 @@ mpl.rcParams.update(
         "xtick.labelcolor": INK,
         "ytick.labelcolor": INK,
         "legend.frameon": False,
-        "svg.hashsalt": "weald",  # the same picture, the same bytes
+        "svg.hashsalt": "weald",  # equal pictures give equal bytes
     }
 )
 

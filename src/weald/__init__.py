@@ -7,22 +7,22 @@ ExtraTreesClassifier, ExtraTreesRegressor         many trees with random cuts
 KernelForestClassifier, KernelForestRegressor     forests of kernel values: curves, or anything with a kernel
 SurvivalTree, RandomSurvivalForest                the time until an event, of rows that may be censored
 ExtraSurvivalTrees                                the same with random cuts
-RandomTreesEmbedding                              rows as the leaves of random trees: features for other models
+RandomTreesEmbedding                              rows encoded by their leaves in random trees
 importance                                        feature importance
 audit                                             checks a model by growing its trees again
 diff                                              the parameters, trees and nodes in which two models differ
-load                                              a model from a file that its `save` wrote
+load                                              a model from a file written by `save`
 merge                                             one forest from several
-explain                                           SHAP values: why a model predicts what it predicts
+explain                                           SHAP values
 export_html                                       a tree as an interactive page
 from_json                                         a model from JSON
 from_sklearn                                      a forest that scikit-learn grew
-report                                            an HTML report: how good a model is, and what drives its predictions
+report                                            an HTML report on a model
 tune                                              parameters by out-of-bag error
-strength                                          how strong the trees of a forest are, and how alike
+strength                                          strength and correlation of the trees of a forest
 dependence                                        partial dependence, ICE and ALE: predictions by one feature or two
-h_statistic                                       how strongly pairs of features interact
-bias_variance, stability                          of any estimator, by fitting it to many samples
+h_statistic                                       strength of the interaction of pairs of features
+bias_variance, stability                          of any estimator, from fits to many samples
 select_features                                   feature selection
 open_compiled                                     a compiled predictor that processes share
 WealdError and its subclasses                     see `weald.errors`
@@ -37,7 +37,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # what type checkers read; the same names and homes as below
+if TYPE_CHECKING:  # for type checkers: the same names and modules as below
     from weald import impurity as impurity
     from weald.engines.compiled import open_compiled
     from weald.errors import (
@@ -97,8 +97,7 @@ def _refuse_subinterpreters() -> None:
 
 _refuse_subinterpreters()
 
-# Where public names live. They are imported when they are first asked for, so that `import weald` and the command line
-# are quick.
+# The modules of public names, which are imported on first use, so that `import weald` and the command line are fast.
 _HOMES = {
     "ClusterError": "errors",
     "DataError": "errors",
@@ -193,7 +192,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name, or a public module, when it is first asked for."""
+    """Import a public name or module on first use."""
     if name == "__version__":
         from importlib.metadata import version
 
@@ -211,8 +210,8 @@ def __getattr__(name: str) -> Any:
 def _import_home(name: str) -> ModuleType:
     """Import the module of a public name.
 
-    Without garbage collection: imports leave no garbage, and a collection visits all objects of scikit-learn, which
-    takes longer than the import.
+    Garbage collection is off meanwhile: imports leave no garbage, and a collection visits all objects of scikit-learn,
+    which takes longer than the import.
     """
     was_enabled = gc.isenabled()
     gc.disable()

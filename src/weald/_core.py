@@ -1,10 +1,10 @@
 """The compiled core: chooses the module for this processor and re-exports its names.
 
 The same C++ sources are built once for each instruction set (`_core_baseline`, `_core_avx2`, `_core_avx512`). All of
-them return the same bits, so the choice is about speed alone. The environment variable `WEALD_SIMD` overrides it.
+them return the same bits, so the choice affects only speed. The environment variable `WEALD_SIMD` overrides it.
 
-`simd` is the name of the set in use, `built()` and `supported()` say what there is to choose from, and `load(name)`
-gives the module of one set, for tests that compare them. Types are in `_core.pyi`, which `make fix` generates.
+`simd` is the name of the set in use, `built()` and `supported()` list the available ones, and `load(name)`
+returns the module of one set, for tests that compare them. Types are in `_core.pyi`, which `make fix` generates.
 """
 
 import importlib
@@ -12,7 +12,7 @@ import os
 from importlib.util import find_spec
 from types import ModuleType
 
-# Fastest first: the first one that is built and that the processor can run is used.
+# Fastest first: the first set that is built and supported by the processor is used.
 SETS = ("avx512", "avx2", "baseline")
 
 
@@ -24,7 +24,7 @@ def built() -> tuple[str, ...]:
 def supported() -> tuple[str, ...]:
     """Return the instruction sets that are built and that this processor can run, fastest first.
 
-    A build for one machine has a single module, which need not be the baseline; every module can tell.
+    A build for one machine has a single module, which need not be the baseline; any module can test the processor.
     """
     slowest = importlib.import_module(f"weald._core_{built()[-1]}")
     return tuple(name for name in built() if slowest.cpu_supports(name))
@@ -43,7 +43,7 @@ def load(name: str) -> ModuleType:
 
 def _choices() -> str:
     names = ", ".join(f'"{name}"' for name in supported())
-    return f"Here one can choose from {names}."
+    return f"Available here: {names}."
 
 
 def _choose() -> ModuleType:
@@ -53,7 +53,7 @@ def _choose() -> ModuleType:
     try:
         return load(wanted)
     except ImportError as error:
-        raise ImportError(f"WEALD_SIMD={wanted!r}: {error} Unset WEALD_SIMD to take the fastest.") from None
+        raise ImportError(f"WEALD_SIMD={wanted!r}: {error} Unset WEALD_SIMD to use the fastest.") from None
 
 
 globals().update({name: value for name, value in vars(_choose()).items() if not name.startswith("_")})

@@ -108,7 +108,7 @@ def grow_piece(codes: Codes, growth: Growth, seed: int, tree: int, number: int, 
     Grow one piece of a tree; returns the arrays of the tree, in which a leaf replaces each other piece, and the range of the piece's own nodes.
     """
 
-def grow_targets(codes: Codes, said: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_targets: int, n_classes: Sequence[int], growth: Growth, seed: int, first_tree: int, n_trees: int, n_threads: int, watch: object | None) -> tuple:
+def grow_targets(codes: Codes, target_values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_targets: int, n_classes: Sequence[int], growth: Growth, seed: int, first_tree: int, n_trees: int, n_threads: int, watch: object | None) -> tuple:
     """
     Grow multi-output trees; returns their arrays by name, and the center of each target.
     """
@@ -177,7 +177,7 @@ def find_highs(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writ
 
 def sum_dependence(n_features: int, n_classes: int, arrays: dict, predictor: Predictor, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, weight: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_points: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], has_categories: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], place: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], bin_of_row: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, bin_of_step: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_threads: int, watch: object | None) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
     """
-    Contributions of the leaves of a forest to the points of groups of free features: sums by place, sums over own leaves whose path uses a group, and sums over all own leaves.
+    Contributions of the leaves of a forest to the points of groups of features: sums by place, sums over own leaves whose path uses a group, and sums over all own leaves.
     """
 
 def decode(n_features: int, n_classes: int, n_trees: int, n_nodes: int, target_center: float, target_exponent: int, decrease: str, is_bound: bool, most_depth: int, arrays: dict, n_threads: int) -> dict:
@@ -231,12 +231,12 @@ class Packed:
     @property
     def is_large(self) -> bool: ...
 
-class Portions:
+class PackedBatch:
     """A forest packed some trees at a time, for a single pass."""
 
     def __init__(self, n_features: int, n_classes: int, arrays: dict, small_is_exact: bool, n_nodes: int) -> None:
         """
-        Nodes are small if that is possible and exact for the rows to predict. A portion has at most `n_nodes`, or one tree for each thread.
+        Nodes are small if that is possible and exact for the rows to predict. A batch has at most `n_nodes`, or one tree for each thread.
         """
 
 def pack_forest(n_features: int, n_classes: int, arrays: dict, large: bool, total: float, hard: bool, n_threads: int) -> object:
@@ -247,7 +247,7 @@ def pack_forest(n_features: int, n_classes: int, arrays: dict, large: bool, tota
 def fits_float(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable) -> bool:
     """Whether all values of a table can be represented as 32-bit floats."""
 
-def sum_votes_out_of_bag(forest: Packed | Portions, codes: Codes, growths: Sequence[Growth], origins: Sequence[tuple[int, int, int]], x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, hard: bool, sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_trees: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, room: int, n_threads: int, watch: object | None, ranks: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, outside: Sequence[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]] = []) -> tuple:
+def sum_votes_out_of_bag(forest: Packed | PackedBatch, codes: Codes, growths: Sequence[Growth], origins: Sequence[tuple[int, int, int]], x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, hard: bool, sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_trees: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, room: int, n_threads: int, watch: object | None, ranks: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, outside: Sequence[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]] = []) -> tuple:
     """
     Sums of the out-of-bag predictions in tree order; the number of trees that predicted each row; and after each tree the error and the fraction of rows that have a prediction. Origins are (index of the growth, seed, tree). Also the terms of the last two: sums of errors in halves, sums of weights, and the shift of errors. With `ranks`, x has only these rows. `outside` has the bits of draw_out_of_bag for these rows if they are known.
     """
@@ -363,7 +363,7 @@ def built() -> tuple[str, ...]:
 def supported() -> tuple[str, ...]:
     """Return the instruction sets that are built and that this processor can run, fastest first.
 
-    A build for one machine has a single module, which need not be the baseline; every module can tell.
+    A build for one machine has a single module, which need not be the baseline; any module can test the processor.
     """
 
 def load(name: str) -> ModuleType:

@@ -37,7 +37,7 @@ def gini(
 
     Examples
     --------
-    Two rows of two classes of equal size differ in class half of the time:
+    Two random rows of two equally large classes differ in class half of the time:
 
     >>> from weald import impurity
     >>> impurity.gini([50, 50])

@@ -1,4 +1,4 @@
-"""Scripts that use scikit-learn's trees and forests run with weald's, without surprises."""
+"""Scripts that use scikit-learn's trees and forests run unchanged with weald's."""
 
 import pickle
 
@@ -61,12 +61,12 @@ def fits():
 SMALL = [getattr(estimators, name)(**({"n_estimators": 4} if name in FORESTS else {})) for name in NAMES]
 
 
-# scikit-learn excuses its own forests from these, too.
+# scikit-learn also exempts its own forests from these checks
 OF_BAGS = "a weight of k is not the row k times: bags have as many draws as the table has rows"
 EQUIVALENCE = {f"check_sample_weight_equivalence_on_{kind}_data": OF_BAGS for kind in ("dense", "sparse")}
 
 
-@pytest.mark.filterwarnings("ignore:class_weight weighs the class:UserWarning")  # 1e-7 times as much as another
+@pytest.mark.filterwarnings("ignore:class_weight weighs the class:UserWarning")  # a weight ratio of 1e-7
 @parametrize_with_checks(
     SMALL, expected_failed_checks=lambda model: EQUIVALENCE if getattr(model, "bootstrap", False) else {}
 )
@@ -160,10 +160,10 @@ def test_out_of_bag_results_have_scikit_learns_names():
 @pytest.mark.parametrize("name", NAMES)
 def test_isinstance_says_yes_both_ways(name):
     theirs = estimators.THEIRS[name]
-    assert isinstance(make(name), theirs)  # code that imported it before
-    assert isinstance(theirs(), kind_of(name))  # a model that scikit-learn made itself
+    assert isinstance(make(name), theirs)  # imported before `install`
+    assert isinstance(theirs(), kind_of(name))  # a model created by scikit-learn itself
     assert not isinstance(GradientBoostingRegressor(), kind_of(name))
-    # weald's own single trees count as scikit-learn's, so that its plot_tree takes them; forests do not.
+    # single trees of weald count as scikit-learn's, so that its plot_tree accepts them; forests do not.
     assert isinstance(getattr(weald, name)(), theirs) == (name not in FORESTS)
 
 
@@ -184,7 +184,7 @@ def test_clones_and_pickles(name):
     model = fit(name)
     size = len(pickle.dumps(model))
     getattr(model, "estimators_" if name in FORESTS else "tree_")
-    assert len(pickle.dumps(model)) == size  # what can be made again is not written
+    assert len(pickle.dumps(model)) == size  # converted trees are not pickled
     accel.uninstall()
     again = pickle.loads(pickle.dumps(model))
     assert np.array_equal(again.predict(X), model.predict(X))

@@ -28,9 +28,9 @@ def place(tmp_path, monkeypatch, capsys):
 
 
 def check(capsys):
-    said = capsys.readouterr()
-    assert all(c == "\n" or c.isprintable() for c in said.out + said.err), said
-    return said
+    output = capsys.readouterr()
+    assert all(c == "\n" or c.isprintable() for c in output.out + output.err), output
+    return output
 
 
 def commands(model, data):
@@ -91,15 +91,15 @@ def test_predictions_on_a_terminal_are_legible_and_in_a_pipe_exact(place):
     arguments = [WEALD, "predict", *place, "--id", f"text{CODE}"]
     with subprocess.Popen(arguments, stdout=theirs, stderr=subprocess.DEVNULL) as going:
         os.close(theirs)
-        said = b""
+        output = b""
         while True:
             try:
-                said += os.read(ours, 65536)
+                output += os.read(ours, 65536)
             except OSError:
                 break
     os.close(ours)
     assert going.returncode == 0
-    assert said.count(b"\n") == 61
-    assert all(c in "\r\n" or c.isprintable() for c in said.decode())
+    assert output.count(b"\n") == 61
+    assert all(c in "\r\n" or c.isprintable() for c in output.decode())
     piped = subprocess.run(arguments, capture_output=True, check=True).stdout.decode()
     assert f'"p{CODE}"' in piped

@@ -39,10 +39,10 @@ def test_a_bad_file_is_refused_in_words_and_leaves_nothing(name, tmp_path, capsy
     file.write_bytes(content)
     out, page = tmp_path / "model.weald", tmp_path / "page.html"
     assert run(["train", str(file), "--target", "y", "--out", str(out), "--report", str(page)]) == 2
-    said = capsys.readouterr()
-    assert words in said.err
-    assert "Traceback" not in said.err
-    assert said.out == ""
+    output = capsys.readouterr()
+    assert words in output.err
+    assert "Traceback" not in output.err
+    assert output.out == ""
     assert list(tmp_path.iterdir()) == [file]
 
 
@@ -88,9 +88,9 @@ def test_a_file_of_a_strange_kind_is_a_user_error(tmp_path, capsys):
 
 def test_errors_are_json_where_json_is_asked_for(tmp_path, capsys):
     assert run(["train", str(tmp_path / "gone.csv"), "--target", "y", "--json"]) == 2
-    said = json.loads(capsys.readouterr().err)
-    assert said["code"] == 2
-    assert "does not exist" in said["error"]
+    output = json.loads(capsys.readouterr().err)
+    assert output["code"] == 2
+    assert "does not exist" in output["error"]
 
 
 def write(table, path):
@@ -214,7 +214,7 @@ def test_a_line_that_is_too_long_is_named_by_every_command(name, tmp_path, capsy
         assert run(words) == 2
         assert f"{name} has a line of more than 1,000 bytes" in capsys.readouterr().err
     assert not out.exists()
-    monkeypatch.setattr(reading, "LONGEST_LINE", 2**25)  # longer than a block is no fault
+    monkeypatch.setattr(reading, "LONGEST_LINE", 2**25)  # a line longer than a block is allowed
     assert [run(words) for words in commands] == [0, 0, 0]
     assert out.read_text().count("\n") == 41
 
@@ -257,7 +257,7 @@ def test_columns_that_are_no_numbers_or_labels_are_refused_in_words(kind, tmp_pa
     assert run(["train", str(good), "-t", "y", "-n", "2", "-o", str(model)]) == 0
     table = read_table(good).append_column("v", NESTED[kind])
     parquet.write_table(table, file)
-    assert run(["train", str(file), "-t", "y", "-n", "2"]) == 0  # as a feature it is left out
+    assert run(["train", str(file), "-t", "y", "-n", "2"]) == 0  # as a feature it would be left out
     for command in ("train", "cv", "tune"):
         assert run([command, str(file), "-t", "v", "-n", "2"]) == 1
     assert run(["evaluate", str(model), str(file), "-t", "v"]) == 1
@@ -308,9 +308,9 @@ def test_odd_values_of_options_are_refused_in_one_line(value, tmp_path, capsys):
     for words in (["-n", value], *features, ["--set", f"criterion={value}"], ["--set", value]):
         given = [f"{words[0]}={words[1]}"] if value.startswith("-") else words
         assert run([*train, *given]) == 1
-        said = capsys.readouterr().err
-        assert len(said.splitlines()) == 1
-        assert "\x1b" not in said
+        output = capsys.readouterr().err
+        assert len(output.splitlines()) == 1
+        assert "\x1b" not in output
     for name in ("--id", "--weight", "--exclude"):
         assert run([*train, name, ""]) == 1
         assert "There is no column ''" in capsys.readouterr().err

@@ -53,16 +53,16 @@ def test_the_commands_are_these():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_and_json(command, capsys):
     assert run([command, "--help"]) == 0
-    said = capsys.readouterr().out
-    assert f"Usage: weald {command}" in said
-    assert "--json" in said
+    output = capsys.readouterr().out
+    assert f"Usage: weald {command}" in output
+    assert "--json" in output
 
 
 def test_without_a_command_there_is_help(capsys):
     assert run([]) == 0
-    said = capsys.readouterr()
-    assert said.out.startswith("Usage: weald")
-    assert said.err == ""
+    output = capsys.readouterr()
+    assert output.out.startswith("Usage: weald")
+    assert output.err == ""
 
 
 def test_help_needs_nothing_heavy():
@@ -102,15 +102,15 @@ def test_an_interrupted_process_is_code_130_and_leaves_nothing(tmp_path):
     write_large(tmp_path / "large.csv")
     arguments = [WEALD, "train", "large.csv", "-t", "y", "--task", "regression", "-n", "600", "-o", "m.weald"]
     arguments += ["--set", "verbose=1"]
-    # One who starts tests in the background may have asked that Ctrl-C be ignored, which processes inherit.
+    # Ctrl-C may be ignored if the tests run in the background, and child processes inherit this.
     given = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), "text": True, "cwd": tmp_path}
     with subprocess.Popen(arguments, stderr=subprocess.PIPE, stdout=subprocess.PIPE, **given) as going:
-        assert going.stderr.readline().startswith("weald")  # a tenth of the trees has grown
+        assert going.stderr.readline().startswith("weald")  # a tenth of the trees have been grown
         going.send_signal(signal.SIGINT)
         try:
             out, err = going.communicate(timeout=120)
         finally:
-            going.kill()  # or leaving the block would wait for it
+            going.kill()  # otherwise leaving the block would wait for it
     assert (going.returncode, out) == (130, "")
     assert "Traceback" not in err
     assert [file.name for file in tmp_path.iterdir()] == ["large.csv"]

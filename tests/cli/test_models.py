@@ -69,8 +69,8 @@ def test_predictions_of_a_file_are_those_of_the_model(place, tmp_path, capsys, n
 def test_predictions_go_to_a_pipe_as_csv(place, capfdbinary):
     folder, _, features, *_ = place
     assert run(["predict", str(folder / "r.weald"), str(folder / "t.csv")]) == 0
-    said = csv.read_csv(pa.BufferReader(capfdbinary.readouterr().out)).column("prediction").to_numpy()
-    np.testing.assert_array_equal(said, place[4].predict(features))
+    output = csv.read_csv(pa.BufferReader(capfdbinary.readouterr().out)).column("prediction").to_numpy()
+    np.testing.assert_array_equal(output, place[4].predict(features))
 
 
 def test_a_file_is_predicted_piece_by_piece(place, tmp_path, capsys):
@@ -81,8 +81,8 @@ def test_a_file_is_predicted_piece_by_piece(place, tmp_path, capsys):
     out = tmp_path / "p.parquet"
     assert ask(capsys, "predict", folder / "m.weald", large, "-o", out)["rows"] == 150_000
     assert parquet.ParquetFile(out).num_row_groups > 1
-    said = parquet.read_table(out).column("prediction").to_pylist()
-    assert said[:150] == said[-150:]
+    output = parquet.read_table(out).column("prediction").to_pylist()
+    assert output[:150] == output[-150:]
 
 
 def test_columns_are_found_by_name_in_any_order_and_a_lack_is_named(place, tmp_path, capsys):
@@ -94,9 +94,9 @@ def test_columns_are_found_by_name_in_any_order_and_a_lack_is_named(place, tmp_p
     assert pd.read_csv(out)["prediction"].tolist() == forest.predict(features).tolist()
     frame.rename(columns={"color": "colour"}).to_csv(turned, index=False)
     assert run(["predict", str(folder / "m.weald"), str(turned), "-o", str(tmp_path / "q.csv")]) == 2
-    said = capsys.readouterr().err
-    assert "lacks 1 of the 5 columns" in said
-    assert "Did you mean 'colour'?" in said
+    output = capsys.readouterr().err
+    assert "lacks 1 of the 5 columns" in output
+    assert "Did you mean 'colour'?" in output
     assert not list(tmp_path.glob("*q.csv*"))
     lines = tmp_path / "turned.jsonl"
     frame.rename(columns={"color": "colour"}).to_json(lines, orient="records", lines=True)
@@ -244,9 +244,9 @@ def test_a_row_is_explained_in_words_and_as_json(place, capsys):
     assert facts["changes"] == found.to_dict()["changes"]
     assert [n["row"] for n in facts["neighbors"]] == [n.row for n in found.neighbors]
     assert run(["explain", str(folder / "m.weald"), str(folder / "t.csv"), "--row", "70"]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith("row 70: predicted ")
-    assert "Training rows that determine the prediction:" in said
+    output = capsys.readouterr().out
+    assert output.startswith("row 70: predicted ")
+    assert "Training rows that determine the prediction:" in output
 
 
 def test_a_report_on_a_model_file(place, tmp_path, capsys):
@@ -292,8 +292,8 @@ def test_multi_output_models_are_looked_into_and_not_reported(tmp_path, capsys, 
     assert score.format(model.oob_score_) in shown
     assert all(forest.fingerprint() in shown for forest in model.forests_)
     assert run(["report", str(file), "-o", str(tmp_path / "page.html")]) == 1
-    said = capsys.readouterr().err
-    assert "A report covers one target, and this model has 2. Train a model for each target." in said
+    output = capsys.readouterr().err
+    assert "A report covers one target, and this model has 2. Train a model for each target." in output
     assert not (tmp_path / "page.html").exists()
 
 
@@ -305,10 +305,10 @@ def test_a_trained_model_shows_its_out_of_bag_score(place, tmp_path, capsys):
         found = {m["metric"]: m["value"] for m in facts["metrics"]}[score]
         assert ask(capsys, "inspect", model)["oob_score"] == pytest.approx(found)
         assert run(["inspect", str(model)]) == 0
-        said = capsys.readouterr().out
-        assert f"out-of-bag   {score} {found:.4g}" in said
-        assert f"target       {target}\n" in said
-        assert "rows         150\n" in said
+        output = capsys.readouterr().out
+        assert f"out-of-bag   {score} {found:.4g}" in output
+        assert f"target       {target}\n" in output
+        assert "rows         150\n" in output
 
 
 def test_a_model_file_is_verified(place, tmp_path, capsys):
@@ -444,8 +444,8 @@ def test_the_guide_shows_what_the_demonstration_says(tmp_path, capsys, monkeypat
     guide = (Path(__file__).parents[2] / "docs" / "start" / "command-line.md").read_text()
     monkeypatch.chdir(tmp_path)
     assert run(["demo"]) == 0
-    said = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
-    assert "\n".join(["```text", *said, "```"]) in guide
+    output = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert "\n".join(["```text", *output, "```"]) in guide
 
 
 def test_quantiles_are_columns_of_the_predictions(place, tmp_path, capsys):

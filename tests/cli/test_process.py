@@ -65,7 +65,7 @@ def test_a_full_disk_behind_stdout_is_an_error(command, folder):
 def test_closed_streams_do_not_keep_the_work_from_being_done(name, folder):
     done = shell(folder, f"{COMMANDS[name]} >&-")
     assert "Traceback" not in done.stderr
-    if name == "predict":  # its result would be lost
+    if name == "predict":  # otherwise the result would be lost
         assert done.returncode == 1
         assert "stdout is closed" in done.stderr
     else:
@@ -192,7 +192,7 @@ def test_ctrl_c_is_heard_while_packages_are_imported(folder):
             finally:
                 going.kill()
         if going.returncode in (1, -signal.SIGINT) and "in run" not in err:
-            continue  # the signal came before the first line of weald
+            continue  # the signal arrived before the first line of weald
         assert (going.returncode, out, err) == (130, "", "weald: interrupted\n"), hundredths
     assert not list(folder.glob("*never*"))
 

@@ -53,8 +53,8 @@ def test_probabilities_are_calibrated_on_request(folder, tmp_path, capsys):
     forest = weald.RandomForestClassifier(40, calibrate="sigmoid", random_state=0).fit(iris.data, labels)
     np.testing.assert_array_equal(weald.load(model).predict_proba(iris.data), forest.predict_proba(iris.data))
     found = {m["metric"]: m["value"] for m in facts["metrics"]}
-    said = forest.oob_.calibrated_probabilities("sigmoid")
-    assert found["Brier score"] == pytest.approx(np.mean(np.sum((said - np.eye(3)[iris.target]) ** 2, axis=1)))
+    output = forest.oob_.calibrated_probabilities("sigmoid")
+    assert found["Brier score"] == pytest.approx(np.mean(np.sum((output - np.eye(3)[iris.target]) ** 2, axis=1)))
     assert run(["train", str(data), "-t", "target", "-n", "20", "--calibrate", "beta"]) == 0
     assert "probabilities calibrated out of bag: beta" in capsys.readouterr().out
 
@@ -114,9 +114,9 @@ def test_every_parameter_can_be_set(folder, capsys):
 )
 def test_user_errors_say_what_to_do_and_exit_with_1(folder, capsys, arguments, words):
     assert run(["train", str(folder / "iris.csv"), *arguments]) == 1
-    said = capsys.readouterr().err
-    assert words in said
-    assert said.startswith("weald: ")
+    output = capsys.readouterr().err
+    assert words in output
+    assert output.startswith("weald: ")
 
 
 def test_a_name_that_is_like_nothing_lists_what_there_is():
@@ -348,6 +348,6 @@ def test_notes_and_errors_have_no_advice_for_python(tmp_path, capsys):
     assert (
         run(["train", str(file), "-t", "y", "-n", "2", "--categorical", "day", "--set", "class_weight=balanced"]) == 0
     )
-    said = capsys.readouterr().err
-    assert "note: " in said
-    assert not re.search(r"pandas|numpy|\w\(|random_state|(?<!--set )bootstrap=", said)
+    output = capsys.readouterr().err
+    assert "note: " in output
+    assert not re.search(r"pandas|numpy|\w\(|random_state|(?<!--set )bootstrap=", output)

@@ -49,7 +49,7 @@ def fingerprint(model, *data):
 
 @pytest.mark.parametrize("max_bins", [None, 3])
 def test_a_store_does_as_the_table_with_columns_of_many_categories(tmp_path, max_bins):
-    """They are cut in order, by the rows of the whole table, and each category has a code."""
+    """Columns are cut in order, by the rows of the whole table, and each category has a code."""
     table = frame(n_rows=300)
     table["name"] = [f"name {i:02}" for i in np.random.default_rng(1).integers(0, 40, 300)]
     chosen = [*FEATURES, "name"]
@@ -221,7 +221,7 @@ def test_out_of_bag_estimates_of_values_that_are_kept_are_those_of_the_table(
     table = frame(200)
     columns = {"target": target, "features": FEATURES, "weight": weight}
     store = codes.from_chunks(cut(table, [77]), folder=tmp_path, max_bins=4, keep_values=True, **columns)
-    assert list(store.values) == [0]  # the others have few values
+    assert list(store.values) == [0]  # the other columns have few values
     model = clone(model).set_params(random_state=0, oob_score=True, max_bins=4, n_jobs=n_jobs)
     mine, again = model.fit(store).oob_, model.out_of_bag(store, None)
     theirs = model.fit(table[FEATURES], table[target], None if weight is None else table[weight]).oob_
@@ -271,7 +271,7 @@ def test_kept_values_are_as_wide_as_they_have_to_be(types, kept, tmp_path):
     X = np.concatenate([values for values, _ in given])
     for f in range(2):
         assert store.values[f].dtype == kept
-        np.testing.assert_array_equal(store.values[f], X[store.positions, f])  # as codes: by rank
+        np.testing.assert_array_equal(store.values[f], X[store.positions, f])  # codes in rank order
     np.testing.assert_array_equal(np.asarray(code_store.Values(store)), X)
 
 

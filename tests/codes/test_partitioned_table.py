@@ -99,7 +99,7 @@ def test_parts_of_any_length_give_the_codes_of_the_whole(ends, max_bins, weights
 def test_parts_of_one_column_give_the_fingerprints_of_the_whole(ends, weights, n_together):
     table = pd.DataFrame({"x": np.arange(60) % 2 * 1.0, "y": np.arange(60) % 3, "w": 1.0})
     if weights == "whole":
-        table["w"] = np.where(table["y"] == 1, 0.0, 1.0 + np.arange(60) % 2)  # a class that no row has
+        table["w"] = np.where(table["y"] == 1, 0.0, 1.0 + np.arange(60) % 2)  # a class without rows
     given = [partitioned_table.Part(t[["x"]], t["y"], t["w"]) for t in cut(table, sorted(ends))]
     model = weald.RandomForestClassifier()
     assert_same_codes(model, table[["x"]], table["y"], table["w"], given, 0, n_together)

@@ -68,7 +68,7 @@ def test_writing_and_checking_a_store_let_go_of_what_was_read(tmp_path, monkeypa
     how = {"max_bins": 9, "keep_values": keep_values}
     weald.codes.from_chunks(lambda: [(X, X[:, 0])], folder=tmp_path, **how)
     file = (tmp_path / code_store.FILE).read_bytes()
-    n_slices = (len(file) - 8 - int.from_bytes(file[:8], "little")) // 1000  # of what follows the header
+    n_slices = (len(file) - 8 - int.from_bytes(file[:8], "little")) // 1000  # size of the arrays
     assert set(n_maps[writer]) == {10 if keep_values else 6}  # target, ranks, codes and values
     assert len(n_maps[writer]) >= 2 * n_slices  # for the digest, and to write them
     weald.codes.load(tmp_path)

@@ -42,7 +42,7 @@ def test_all_arrays_arrive_in_one_buffer():
     assert len(buffers) == 1
     assert_same(make_things(), arrived)
     assert_same(make_things(), thing)
-    assert_same(make_things(), pickle.loads(pickle.dumps(thing)))  # also where nobody takes buffers
+    assert_same(make_things(), pickle.loads(pickle.dumps(thing)))  # also if the pickler does not support buffers
 
 
 def test_arrays_are_in_memory_once_here_and_there_and_are_passed_on_without_a_copy():
@@ -52,7 +52,7 @@ def test_arrays_are_in_memory_once_here_and_there_and_are_passed_on_without_a_co
     _, (again,) = send(arrived)
     assert np.shares_memory(piece, np.frombuffer(again.raw(), np.uint8))
     for of in (thing, arrived):
-        for array in (of.arrays["odd"], of.arrays["doubles"]):  # those that have gaps are copied
+        for array in (of.arrays["odd"], of.arrays["doubles"]):  # non-contiguous arrays are copied
             assert np.shares_memory(piece, array)
             assert (array.ctypes.data - piece.ctypes.data) % ALIGNED == 0
 

@@ -16,7 +16,7 @@ def bags(engine, table, growth, seed=3, first_tree=0, n_trees=2):
     return engine.bags(coded, growth, [Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags())], 1)
 
 
-# Draws come in blocks; what is left of them comes one by one.
+# Draws come in blocks; the remaining draws come one by one.
 @pytest.mark.parametrize("n_draws", [1, 2, 15, 16, 17, 31, 32, 33, 500])
 @pytest.mark.parametrize("weights", ["none", "whole", "fractional", "wide"])
 @engines

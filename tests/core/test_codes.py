@@ -12,7 +12,7 @@ from weald.data.table import Table
 pytestmark = pytest.mark.sanitize
 
 engines = pytest.mark.parametrize("engine", CORES.values(), ids=CORES.keys())
-# Few distinct numbers make ties; the odd ones are where codes go wrong.
+# A small set of numbers has ties; the unusual numbers are edge cases of coding.
 numbers = st.one_of(st.sampled_from([0.0, -0.0, 1.0, np.nan, np.inf, -np.inf, 5e-324, -5e-324]), st.floats(width=32))
 
 
@@ -48,7 +48,7 @@ def test_codes_are_those_of_the_definition(engine, X, max_bins, weights, n_class
     hold(engine, Table(X, target, n_classes, weight, weights != "fractional", size), max_bins)
 
 
-# Around the sizes at which codes take another byte, or rows are sorted in another way.
+# Around the sizes at which codes need another byte, or rows are sorted by another method.
 @pytest.mark.parametrize("n_values", [1, 2, 254, 255, 256, 257, 300, 65_534, 65_535, 65_536, 66_000])
 @engines
 def test_codes_take_the_bytes_that_they_need(engine, n_values):

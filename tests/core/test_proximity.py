@@ -81,7 +81,7 @@ def test_many_members_are_a_product_of_matrices(weighed):
 
 def test_a_share_of_one_is_no_share():
     counts = CASES["counts"]
-    ones = replace(counts, share=np.ones(len(counts.member)))  # added up as doubles
+    ones = replace(counts, share=np.ones(len(counts.member)))  # summed as doubles
     for found, wanted in zip(
         NativeEngine().add_proximities(ones, 5), NativeEngine().add_proximities(counts, 5), strict=True
     ):

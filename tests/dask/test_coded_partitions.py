@@ -112,7 +112,7 @@ def test_values_of_other_kinds_are_not_cut():
         ([(ones.astype(int), ones.astype(np.uint8))], "float32 or float64"),
     ]:
         with pytest.raises(ValueError, match=message):
-            NativeEngine().cut_columns([pieces] * 3, 5, True, 2)  # in a thread
+            NativeEngine().cut_columns([pieces] * 3, 5, True, 2)  # raised in a thread
     with pytest.raises(ValueError, match="at least one code"):
         NativeEngine().cut_columns([], 0, False)
 
@@ -167,18 +167,18 @@ def test_errors_of_blocks_of_rows_add_up(kind):
     engine = NativeEngine()
     bagged, reading = training_tables.bags_of(model, X, y, weight)
     whole = bagged.sum_votes(X, model.forest_)
-    ranks, mixed = engine.ranks(bagged.codes), rng.permutation(300)  # blocks may have any rows
-    blocks, said = [mixed[:1], mixed[1:140], mixed[140:]], [None] * 3
+    ranks, mixed = engine.ranks(bagged.codes), rng.permutation(300)  # blocks may consist of any rows
+    blocks, predicted = [mixed[:1], mixed[1:140], mixed[140:]], [None] * 3
     for tree in [model.forest_.take([t]) for t in range(9)]:
-        said = [
+        predicted = [
             engine.sum_votes_of_rows(
                 bagged.codes, model.growth_, tree, X[rows], ranks[rows], "soft", start and start[0]
             )
-            for rows, start in zip(blocks, said, strict=True)
+            for rows, start in zip(blocks, predicted, strict=True)
         ]
-        errors = said[0][1].add(said[1][1]).add(said[2][1])
-    np.testing.assert_array_equal(np.concatenate([votes.sums for votes, _ in said]), whole.sums[mixed])
-    np.testing.assert_array_equal(np.concatenate([votes.n_trees for votes, _ in said]), whole.n_trees[mixed])
+        errors = predicted[0][1].add(predicted[1][1]).add(predicted[2][1])
+    np.testing.assert_array_equal(np.concatenate([votes.sums for votes, _ in predicted]), whole.sums[mixed])
+    np.testing.assert_array_equal(np.concatenate([votes.n_trees for votes, _ in predicted]), whole.n_trees[mixed])
     assert errors.means()[-1] == whole.errors[-1]
     assert reading.table.n_rows == 300
 
@@ -220,11 +220,11 @@ def test_what_bags_are_drawn_from_can_travel():
 @pytest.mark.parametrize(
     ("place", "wrong"),
     [
-        (0, np.full(200, 200, dtype=np.uint32)),  # rows that are not there
-        (2, np.full(200, 3, dtype=np.int32)),  # classes that are not there
+        (0, np.full(200, 200, dtype=np.uint32)),  # rows out of range
+        (2, np.full(200, 3, dtype=np.int32)),  # classes out of range
         (2, np.full(200, -1, dtype=np.int32)),
-        (3, np.ones(199, dtype=np.uint64)),  # not one for each row
-        (8, np.full(200, 1, dtype=np.uint32)),  # groups that are not there
+        (3, np.ones(199, dtype=np.uint64)),  # wrong length
+        (8, np.full(200, 1, dtype=np.uint32)),  # groups out of range
     ],
 )
 def test_what_no_bags_can_be_drawn_from_is_refused(place, wrong):

@@ -107,7 +107,7 @@ def test_any_partitions_give_the_same_forest(client, local, ends):
 
 @pytest.mark.parametrize("category_penalty", ["auto", 0])
 def test_columns_of_many_categories_are_cut_alike(client, category_penalty):
-    """By default in order, by the rows of all partitions together."""
+    """By default, they are cut in order, by the rows of all partitions."""
     table = frame()
     table["name"] = [f"name {i:03}" for i in np.random.default_rng(1).integers(0, 150, len(table))]
     parted, chosen = partitioned(table, PARTITIONS["7, uneven, empty"]), [*COLUMNS, "name"]
@@ -197,7 +197,7 @@ def test_trees_of_so_many_leaves_are_grown_as_a_whole(client, monkeypatch):
 
 
 def test_a_large_table_is_cut_by_a_sample(client, monkeypatch):
-    share_all(monkeypatch)  # columns are cut by both workers
+    share_all(monkeypatch)  # both workers cut columns
     rng = np.random.default_rng(6)
     n_rows = bins.SAMPLE_SIZE + 20_000
     X = np.column_stack([rng.normal(size=n_rows), rng.integers(0, 9, n_rows), rng.random(n_rows)]).astype(np.float32)
@@ -207,7 +207,7 @@ def test_a_large_table_is_cut_by_a_sample(client, monkeypatch):
     lazy = da.from_array(X, chunks=(100_000, 3)), da.from_array(y, chunks=100_000)
     model = on_cluster.RandomForestClassifier(**kwargs).fit(*lazy)
     assert model.forest_.fingerprint() == local.forest_.fingerprint()
-    assert model.forest_.origins == local.forest_.origins  # the same codes of the same rows
+    assert model.forest_.origins == local.forest_.origins  # equal codes for equal rows
 
 
 def test_threads_of_a_worker_share_a_large_table(monkeypatch):
@@ -233,7 +233,9 @@ def test_threads_of_a_worker_share_a_large_table(monkeypatch):
 
 def test_a_sample_of_rows_that_are_alike_is_found_at_the_second_look(client, monkeypatch):
     n_rows, looks = 900_000, []
-    X = np.random.default_rng(0).integers(0, 2, (n_rows, 1)).astype(float)  # 29 % of all hashes are low, but no row's
+    X = (
+        np.random.default_rng(0).integers(0, 2, (n_rows, 1)).astype(float)
+    )  # 29 % of all hashes are low, but no row's hash
     y = X[:, 0].astype(int)
     settle = coding.Coding._find_highest_hash
     monkeypatch.setattr(
@@ -255,10 +257,10 @@ def test_outliers_of_the_target_and_scales_of_weights_travel(client):
         parted, found = partitioned(table, (900,)), []
         for forest, data in ((weald.RandomForestRegressor, table), (on_cluster.RandomForestRegressor, parted)):
             model = forest(n_estimators=2, bootstrap=False, random_state=0)
-            with warnings.catch_warnings(record=True) as said:
+            with warnings.catch_warnings(record=True) as predicted:
                 warnings.simplefilter("always")
                 model.fit(data[COLUMNS], data["z"], data["w"])
-            assert is_coarse == any("y is rounded to multiples" in str(one.message) for one in said)
+            assert is_coarse == any("y is rounded to multiples" in str(one.message) for one in predicted)
             found.append(model.forest_)
         assert found[0].fingerprint() == found[1].fingerprint()
         np.testing.assert_array_equal(found[0].weight_scale, found[1].weight_scale)
@@ -468,7 +470,7 @@ CUT = {
 @pytest.mark.parametrize(("kind", "target", "kwargs"), CUT.values(), ids=CUT)
 @pytest.mark.parametrize("ends", PARTITIONS.values(), ids=PARTITIONS)
 def test_where_codes_stand_for_several_values_trees_say_the_same_of_rows_outside(client, kind, target, kwargs, ends):
-    """Their values may lie on both sides of a threshold, if a node has not seen the code."""
+    """If a node has not seen a code, its values may lie on both sides of a threshold."""
     table = frame()
     kwargs = {"n_estimators": 6, "random_state": 1, "max_bins": 8, "oob_score": True, **kwargs}
     local, there, sent = (getattr(weald, kind)(**kwargs) for _ in range(3))
@@ -573,11 +575,11 @@ def test_without_a_client(monkeypatch):
 
 
 def kill_one_after(local, seconds):
-    """Kill a worker's process, as the system does when memory runs out."""
+    """Kill a worker's process, as the system does if memory is exhausted."""
 
     def kill():
         time.sleep(seconds)
-        with contextlib.suppress(ProcessLookupError, TypeError):  # it is being replaced just now
+        with contextlib.suppress(ProcessLookupError, TypeError):  # it is just being replaced
             os.kill(next(iter(local.workers.values())).pid, signal.SIGKILL)
 
     thread = threading.Thread(target=kill)
@@ -608,7 +610,7 @@ def test_a_worker_that_dies_while_pieces_of_a_tree_grow(monkeypatch):
 def test_a_worker_that_dies_costs_nothing_but_time(how, is_sent):
     table = frame(10_000)
     expected = weald.RandomForestClassifier(**how).fit(table[COLUMNS], table["y"])
-    for seconds in (0.05, 0.3, 0.8):  # of a cluster each: one that was killed twice at once may not be replaced
+    for seconds in (0.05, 0.3, 0.8):  # each needs its own cluster: Dask may not replace a worker that is killed twice
         with start(2) as local, distributed.Client(local):
             data = table if is_sent else partitioned(table, [2000, 4500, 7500])
             killer = kill_one_after(local, seconds)
@@ -648,7 +650,7 @@ def pause(dask_worker):
 def test_a_worker_that_is_paused_is_sent_nothing(monkeypatch):
     table, how = frame(), {"n_estimators": 4, "random_state": 0, "max_bins": 8, "oob_score": True}
     expected = weald.RandomForestClassifier(**how).fit(table[COLUMNS], table["y"])
-    with start(2, memory_limit=0) as local, distributed.Client(local) as client:  # or it would soon be resumed
+    with start(2, memory_limit=0) as local, distributed.Client(local) as client:  # otherwise it would soon be resumed
         client.run(pause, workers=[next(iter(client.scheduler_info()["workers"]))])
         wait_until(lambda: len(cluster.Cluster().slots()) == 1)
         monkeypatch.setattr(cluster.Cluster, "_scatter", scatter_in_time(cluster.Cluster._scatter))
@@ -685,15 +687,15 @@ def wait_until_free(client):
 
 
 def tasks_of_fits(dask_scheduler):
-    """Name what a fit has left on the cluster."""
+    """List the tasks and data that a fit has left on the cluster."""
     kinds = ("grow_trees", "grow_piece", "join_pieces", "code_part", "read_parts")
     return [str(key) for key in dask_scheduler.tasks if any(kind in str(key) for kind in kinds)]
 
 
-@pytest.mark.parametrize("oob_score", [False, True])  # then trees are needed by other tasks
+@pytest.mark.parametrize("oob_score", [False, True])  # in that case other tasks need the trees
 def test_cancelling_frees_the_cluster_and_leaves_what_the_user_has_there(client, oob_score):
     own = client.scatter("kept")
-    with pytest.raises(KeyboardInterrupt) as held:  # notebooks hold it, too, and its traceback what the fit had
+    with pytest.raises(KeyboardInterrupt) as held:  # the traceback refers to the data, as in notebooks
         fit_until_the_first_trees(interrupt, oob_score=oob_score)
     wait_until_free(client)
     wait_until(lambda: not client.run_on_scheduler(tasks_of_fits))
@@ -731,8 +733,8 @@ def test_what_is_said_of_tasks_is_said_of_all_of_them(client, monkeypatch):
     monkeypatch.setattr(client, "submit", note)
     with dask.annotate(retries=7):
         on_cluster.RandomForestClassifier(n_estimators=40, random_state=0).fit(parts[COLUMNS], parts["y"])
-    assert len({thread for thread, _ in heard}) > 1  # the first tasks are handed in here, the others by Dask's thread
-    assert all(said == {"retries": 7} for _, said in heard)
+    assert len({thread for thread, _ in heard}) > 1  # the first tasks are submitted here, later ones by Dask's thread
+    assert all(predicted == {"retries": 7} for _, predicted in heard)
 
 
 @contextlib.contextmanager
@@ -818,7 +820,7 @@ def count_trees(dask_scheduler):
 
 @pytest.mark.parametrize("n_trees", [64, 65])  # the last of 65 is grown in pieces
 def test_trees_leave_the_workers_when_they_are_here(client, monkeypatch, n_trees):
-    """Otherwise a worker would keep all trees that it has grown until the fit ends."""
+    """Otherwise a worker would store all of its trees until the end of the fit."""
     monkeypatch.setattr(work_split, "ROWS_PER_PIECE", 100)
     monkeypatch.setattr(work_split, "ROWS_PER_TASK", (1000, 1000))
     held = []
@@ -849,7 +851,7 @@ def test_a_checkpoint_on_a_cluster_has_the_same_trees(client, tmp_path):
     table = frame(600)
     parted = partitioned(table, [200, 400])
     expected = weald.RandomForestClassifier(8, random_state=0).fit(table[COLUMNS], table["y"])
-    for n_files in (0, 4):  # a second fit takes the trees that are there
+    for n_files in (0, 4):  # a second fit reuses the existing trees
         assert len(list(tmp_path.glob("*.weald"))) == n_files
         model = weald.RandomForestClassifier(8, random_state=0)  # Dask collections go to the workers
         model.fit(parted[COLUMNS], parted["y"], checkpoint=tmp_path, every=2)

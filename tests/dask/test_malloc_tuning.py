@@ -46,7 +46,7 @@ def test_memory_is_kept_inside_or_beside_and_given_back_afterwards():
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, env=told, timeout=240
     )
     before, inside, still, after, beside, gone = map(int, done.stdout.split())
-    assert before >= 50 * 256  # 1 MiB is 256 pages, and they are new each time
+    assert before >= 50 * 256  # 1 MiB is 256 pages, newly allocated each time
     assert max(inside, still, beside) < before / 10
     assert min(after, gone) >= 50 * 256
 

@@ -11,7 +11,7 @@ from weald.dask.task_queue import TaskQueue
 
 
 class Task:
-    """A task that is done when the test says so."""
+    """A task that the test completes explicitly."""
 
     status = "pending"
 
@@ -34,7 +34,7 @@ class Clock:
 
     def __init__(self, seconds):
         self.seconds, self.free_at, self.running, self.n_given = dict(seconds), Counter(), [], Counter()
-        self.n_there = []  # at each hand-in: how many the worker had before
+        self.n_there = []  # at each submission: the number of tasks that the worker had before
 
     def job(self, i):
         def hand_in(slot):
@@ -79,7 +79,7 @@ def test_all_are_done_at_the_same_time():
 def test_fewer_wait_the_less_is_left_and_none_in_the_end():
     clock, _ = simulate({"a": 1.0, "b": 1.0}, 50)
     assert max(clock.n_there[:14]) == 5
-    assert max(clock.n_there[36:]) == 1  # a worker need not wait for its next task
+    assert max(clock.n_there[36:]) == 1  # a worker must not wait for its next task
     assert max(clock.n_there[-4:]) == 0
     clock, _ = simulate({"a": 1.0, "b": 1.0}, 4)
     assert max(clock.n_there) == 0
@@ -110,11 +110,11 @@ def test_workers_that_come_later_take_part_and_those_that_go_do_not(monkeypatch)
     tasks.poll(lambda: ["a", "b", "b"])
     assert Counter(task.slot for task in given) == {"a": 2, "b": 4}
     tasks.poll(lambda: ["b", "b"])
-    given[0].finish()  # it was done by b
+    given[0].finish()  # b has finished it
     assert Counter(task.slot for task in given)["a"] == 2
-    tasks.poll(list)  # all are gone: what they had waits for who comes
+    tasks.poll(list)  # no workers: new workers get the submitted tasks
     tasks.poll(lambda: ["a", "b", "b"])
-    for task in given:  # more come while they are done
+    for task in given:  # workers join while tasks finish
         task.finish()
     assert len(given) == 30
 
@@ -123,20 +123,20 @@ def test_things_go_on_where_nobody_calls():
     given = []
     tasks = TaskQueue(["a"], [lambda slot: given.append(Task(slot)) or given[-1]] * 3, fail)
     tasks.begin()
-    given[0].status = "finished"  # and the thread that should tell it is busy
+    given[0].status = "finished"  # and the callback thread is busy
     tasks.poll(lambda: ["a"])
     assert len(given) == 2
-    given[0].finish()  # it comes late, and counts once
+    given[0].finish()  # the callback arrives late, and counts once
     assert len(given) == 2
 
 
 def test_what_is_said_of_a_fit_is_said_of_all_its_tasks():
-    said = contextvars.ContextVar("said", default=None)
+    output = contextvars.ContextVar("output", default=None)
     heard, given = [], []
-    job = lambda slot: heard.append(said.get()) or given.append(Task(slot)) or given[-1]  # noqa: E731
-    reset = said.set("this")
+    job = lambda slot: heard.append(output.get()) or given.append(Task(slot)) or given[-1]  # noqa: E731
+    reset = output.set("this")
     tasks = TaskQueue(["a"], [job, job], fail)
-    said.reset(reset)
+    output.reset(reset)
     tasks.begin()
     given[0].finish()
     assert heard == ["this", "this"]

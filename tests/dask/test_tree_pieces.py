@@ -109,7 +109,7 @@ def test_a_piece_leaves_others_alone(table):
     for i in range(4):
         forest, begin, end = NativeEngine().grow_piece(coded, growth, 5, 0, i, 4)
         sizes.append(end - begin)
-        assert forest.n_nodes < end - begin + 100  # the way to the piece, and leaves for what is beside it
+        assert forest.n_nodes < end - begin + 100  # the nodes on the way to the piece, and placeholders
     assert sum(sizes) == n_nodes
     assert max(sizes) < n_nodes / 3
 

@@ -45,12 +45,12 @@ def test_tasks_are_smaller_towards_the_end():
 @pytest.mark.parametrize(
     ("n_tasks", "n_threads", "n_helped"),
     [
-        (100, 16, 20),  # the last of each thread, and four more
+        (100, 16, 20),  # the last task of each thread, and the remaining four
         (96, 16, 16),
         (7, 4, 7),
         (3, 4, 3),  # fewer tasks than threads
         (5, 1, 1),
-        (4, 0, 4),  # nobody is there yet
+        (4, 0, 4),  # no workers yet
     ],
 )
 def test_the_last_tasks_are_helped_by_threads_that_have_nothing_to_do(n_tasks, n_threads, n_helped):
@@ -61,14 +61,14 @@ def test_the_last_tasks_are_helped_by_threads_that_have_nothing_to_do(n_tasks, n
     ("n_trees", "n_workers", "n_rows", "found"),
     [
         (100, 16, 1_000_000, (4, 4)),
-        (96, 16, 1_000_000, (0, 1)),  # it comes out even
+        (96, 16, 1_000_000, (0, 1)),  # the trees divide evenly
         (3, 16, 1_000_000, (3, 5)),
         (1, 16, 1_000_000, (1, 15)),
-        (1, 16, 100_000, (0, 1)),  # most of the work would be done by all of them
-        (108, 16, 1_000_000, (0, 1)),  # twelve are left: most workers have one
+        (1, 16, 100_000, (0, 1)),  # all workers would share most of the work
+        (108, 16, 1_000_000, (0, 1)),  # twelve trees remain, so most workers have one
         (25, 2, 1_000_000, (1, 2)),
-        (1000, 16, 1000, (0, 1)),  # many trees to a task
-        (5, 0, 1_000_000, (0, 1)),  # nobody is there yet
+        (1000, 16, 1000, (0, 1)),  # many trees per task
+        (5, 0, 1_000_000, (0, 1)),  # no workers yet
     ],
 )
 def test_trees_that_do_not_come_out_even_are_grown_in_pieces(n_trees, n_workers, n_rows, found):
@@ -90,7 +90,7 @@ def test_trees_of_short_tables_are_not_a_task_each():
 
 
 def lag(n_trees, n_workers):
-    """Let idle workers take the next task: how many trees the last has grown while others were idle."""
+    """Assign the next task to idle workers; return how many trees the last one grew while others were idle."""
     done = [0] * n_workers
     for trees in split_trees(range(n_trees), 1_000_000, 4 * n_workers):
         done[done.index(min(done))] += len(trees)
@@ -116,8 +116,8 @@ def test_more_rows_wider_codes_and_more_threads_need_more_memory():
     [
         ([2] * 28, {True: 296, False: 447}),  # these and the next as in docs/guides/dask.md
         ([1] * 28, {True: 208, False: 359}),
-        ([1] * 27 + [2], {True: 242, False: 393}),  # row by row all are as wide as the widest
-        ([1] * 27 + [4], {True: 182, False: 333}),  # and are not kept so where some have four bytes
+        ([1] * 27 + [2], {True: 242, False: 393}),  # row by row, all codes have the width of the widest column
+        ([1] * 27 + [4], {True: 182, False: 333}),  # columns of four bytes prevent row-by-row storage
     ],
 )
 @pytest.mark.parametrize("task", Task)
@@ -133,7 +133,7 @@ def test_a_task_of_several_trees_needs_memory_for_all_of_them():
     assert bytes_on_a_worker(n_rows, [1] * 8, 1, Task.REGRESSION) == expected
 
 
-# A worker has coded a table: how far has its memory risen? The table itself has been there before.
+# Measures the increase in memory while a worker codes a table, without the table itself.
 CODE = """
 import sys
 import numpy as np
@@ -160,7 +160,7 @@ def test_codes_take_what_was_estimated(max_bins, codes, by_row):
     assert codes + by_row < float(done.stdout) < codes + by_row + RANKED
 
 
-# A worker grows the trees of a task: how far does its memory rise above that of the codes?
+# Measures the increase in memory while a worker grows the trees of a task, above that of the codes.
 GROW = """
 import sys
 import numpy as np
@@ -189,21 +189,21 @@ print((peak("VmHWM") - before) / n_rows)
 @pytest.mark.parametrize("kind", ["classes", "numbers"])
 def test_trees_of_a_task_take_what_was_estimated_or_down_to_half_of_it(kind):
     done = subprocess.run([sys.executable, "-c", GROW, kind], capture_output=True, text=True, check=True)
-    without_trees = 2 * 32 + 50  # codes of four bytes, as they came and ranked; what stays of ranking
+    without_trees = 2 * 32 + 50  # codes of four bytes, as received and ranked; remaining memory of ranking
     task = Task.CLASSIFICATION if kind == "classes" else Task.REGRESSION
     estimate = bytes_on_a_worker(1 << 17, [4] * 8, 1, task) / (1 << 17) - without_trees
-    assert estimate / 2 < float(done.stdout) < 1.15 * estimate  # what the allocator has kept from before is not seen
+    assert estimate / 2 < float(done.stdout) < 1.15 * estimate  # memory kept by the allocator is not measured
 
 
 @pytest.mark.parametrize(
     ("places", "slots", "groups"),
     [
-        ("aaaa", "aa", ["01", "23"]),  # as many as there are threads
+        ("aaaa", "aa", ["01", "23"]),  # as many as threads
         ("aabb", "ab", ["01", "23"]),
-        ("abab", "ab", ["0", "1", "2", "3"]),  # the order of rows stays
+        ("abab", "ab", ["0", "1", "2", "3"]),  # the order of rows is kept
         ("aaab", "aabb", ["01", "2", "3"]),
-        ("aaa?", "a", ["012", "3"]),  # nobody knows where the last one is
-        ("aa", "b", ["01"]),  # the worker is gone
+        ("aaa?", "a", ["012", "3"]),  # the location of the last one is unknown
+        ("aa", "b", ["01"]),  # the worker no longer exists
     ],
 )
 def test_neighbors_in_one_place_are_taken_together(places, slots, groups):
@@ -232,7 +232,7 @@ def test_threads_are_shared_among_tables():
     many = 10**6
     assert share_threads("aab", [many] * 3, "aaaabbb") == [2, 2, 3]
     assert share_threads("aaab", [many] * 4, "aab") == [1, 1, 1, 1]
-    assert share_threads("aab", [many, 10, 1 << 18], "aaaabbb") == [2, 1, 2]  # small ones are not worth it
+    assert share_threads("aab", [many, 10, 1 << 18], "aaaabbb") == [2, 1, 2]  # not worthwhile for small partitions
     assert share_threads([None, "gone"], [many] * 2, "aa") == [1, 1]
     assert share_threads([], [], "") == []
 
@@ -246,11 +246,11 @@ def test_groups_have_rows_and_not_too_many():
     ("places", "n_rows", "slots", "blocks"),
     [
         ("ab", [10, 10], "ab", ["a 0:0-10", "b 1:10-20"]),
-        ("abab", [5, 5, 5, 5], "ab", ["a 0:0-5 2:10-15", "b 1:5-10 3:15-20"]),  # each has what lies there
-        ("a", [10], "aa", ["a 0:0-5", "a 0:5-10"]),  # a part for two threads
-        ("aaa", [100, 1, 1], "aa", ["a 0:0-51", "a 0:51-100 1:100-101 2:101-102"]),  # as many rows, not parts
-        ("aab", [2, 2, 8], "ab", ["a 0:0-2 1:2-4", "b 2:4-8", "b 2:8-12"]),  # more than its share: others may take it
-        ("?", [4], "", ["? 0:0-4"]),  # nobody knows where it is, and nobody is there
+        ("abab", [5, 5, 5, 5], "ab", ["a 0:0-5 2:10-15", "b 1:5-10 3:15-20"]),  # each worker gets its own rows
+        ("a", [10], "aa", ["a 0:0-5", "a 0:5-10"]),  # one part for two threads
+        ("aaa", [100, 1, 1], "aa", ["a 0:0-51", "a 0:51-100 1:100-101 2:101-102"]),  # equal numbers of rows, not parts
+        ("aab", [2, 2, 8], "ab", ["a 0:0-2 1:2-4", "b 2:4-8", "b 2:8-12"]),  # so much that other workers may help
+        ("?", [4], "", ["? 0:0-4"]),  # unknown location, and no workers
         ("ab", [1, 1], "aabb", ["a 0:0-1", "b 1:1-2"]),  # fewer rows than threads
     ],
 )

@@ -434,7 +434,7 @@ def test_heavy_whole_weights_warn_of_large_bags(make):
         model.fit(X, Y, sample_weight=ONES * 2**40)
 
 
-# Tables at the edge: (X, y). What they mean is plain, so they are learned, and both engines learn the same.
+# Unusual but unambiguous tables: (X, y). They are accepted, and both engines grow the same forest.
 EDGES = {
     "one row": (X[:1], Y[:1]),
     "one column of one row": (X[:1, :1], Y[:1]),
@@ -466,9 +466,9 @@ def test_tables_at_the_edge_are_learned_alike(make, name):
     for model in (native, reference):
         model.fit(features, target)
     assert native.forest_.fingerprint() == reference.forest_.fingerprint()
-    said = native.predict(features)
-    assert np.array_equal(said, reference.predict(features))
-    assert np.isfinite(said).all()
+    message = native.predict(features)
+    assert np.array_equal(message, reference.predict(features))
+    assert np.isfinite(message).all()
 
 
 @pytest.mark.parametrize("weight", [1e-300, 1e300, 5e-324])
@@ -508,7 +508,7 @@ def test_a_fit_may_be_asked_for_within_a_fit():
     """The estimator is copied and fitted again by a function that its own fit calls."""
     copies = []
 
-    def judge(truth, said):
+    def judge(truth, message):
         copies.append(copy.deepcopy(model))
         copies.append(pickle.loads(pickle.dumps(clone(model).set_params(oob_score=False))))
         copies.append(clone(model).set_params(oob_score=False).fit(X, Y))
@@ -517,7 +517,7 @@ def test_a_fit_may_be_asked_for_within_a_fit():
     model = weald.RandomForestClassifier(40, oob_score=judge, random_state=0)
     model.fit(X, Y)
     assert model.oob_score_ == 1.0
-    assert not any(hasattr(twin, "forest_") for twin in copies[:2])  # nothing is learned until all has gone well
+    assert not any(hasattr(twin, "forest_") for twin in copies[:2])  # attributes are set only after success
     assert model.forest_.fingerprint() == copies[2].forest_.fingerprint()
 
 
@@ -525,7 +525,7 @@ def test_a_fit_may_be_asked_for_within_a_fit():
 
 
 class Stream:
-    """An object that only speaks Arrow, as queries of DuckDB do."""
+    """An object with only an Arrow interface, like queries of DuckDB."""
 
     def __init__(self, table):
         self.table = table
@@ -575,7 +575,7 @@ LAZY = {
 
 @pytest.mark.parametrize("name", LAZY)
 def test_what_has_no_values_yet_is_refused_with_what_to_do(name):
-    """Forests take Dask's frames to a cluster; a tree needs the values."""
+    """Forests send Dask frames to a cluster; a tree needs the values."""
     model = weald.DecisionTreeClassifier()
     with pytest.raises(WealdError, match=r"X\.(collect|compute)\(\)"):
         model.fit(LAZY[name](), Y)
@@ -762,7 +762,7 @@ except ImportError as error:
 
 @pytest.mark.skipif(SUBINTERPRETERS is None, reason="this Python has no subinterpreters")
 def test_a_subinterpreter_is_refused_when_weald_is_imported():
-    """There the libraries below would wait forever."""
+    """In a subinterpreter, libraries would wait forever."""
     source = f"""
 import sys, {SUBINTERPRETERS} as interpreters
 new = interpreters.create()

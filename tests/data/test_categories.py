@@ -143,7 +143,7 @@ def test_no_subset_of_categories_beats_the_one_that_is_found(n_classes, seed, wi
     X = pd.DataFrame({"kind": [None if v == "missing" else v for v in values]})
     found = score_of_root(model(max_depth=1).fit(X, y), y, n_classes)
     best = best_subset_score(values, y, n_classes)
-    # A missing value is a category that may stand on either side of every cut of the others.
+    # A missing value is treated as a category that may be on either side of every cut.
     assert found == pytest.approx(best, rel=1e-12) if not with_missing else found <= best * (1 + 1e-12)
 
 
@@ -173,7 +173,7 @@ def test_a_penalty_takes_from_a_gain_what_labels_without_meaning_explain(criteri
     kind = weald.DecisionTreeRegressor if criterion == "squared_error" else weald.DecisionTreeClassifier
 
     def gain(feature):
-        """Of the root, with only that feature, times the number of rows."""
+        """The decrease of the root with only this feature, times the number of rows."""
         tree = kind(
             criterion=criterion, max_depth=1, categorical_features=[0] if feature == 0 else None, category_penalty=0
         )
@@ -205,7 +205,7 @@ def test_a_cut_that_gains_no_more_than_labels_by_chance_is_none(engine, n_classe
     kind = weald.DecisionTreeClassifier if n_classes else weald.DecisionTreeRegressor
     assert kind(category_penalty=2, engine=engine).fit(X, y).get_n_leaves() == 1
     assert kind(category_penalty=0, engine=engine).fit(X, y).get_n_leaves() > 1
-    with_number = X.assign(x=RNG.permutation(40))  # such a column does not count among those that a node looks at
+    with_number = X.assign(x=RNG.permutation(40))  # such a column does not count towards max_features
     model = kind(category_penalty=2, max_features=1, engine=engine, random_state=0).fit(with_number, y)
     assert (model.forest_.size[model.forest_.feature == 0] <= 3).all()  # two labels are free
 
@@ -230,7 +230,7 @@ def test_the_default_penalty_is_that_of_searched_cuts_for_one_target(target):
 @pytest.mark.parametrize("engine", ["native", "reference"])
 @pytest.mark.parametrize("kind", ["forest", "tree", "extra"])
 def test_columns_with_few_rows_per_category_are_cut_in_sorted_order(kind, engine, target):
-    """As an ordered categorical is, where there are fewer than 40 rows for each of more than 10 categories."""
+    """A column with more than 10 categories and fewer than 40 rows per category is cut like an ordered categorical."""
     names = np.array([f"name {i:02}" for i in RNG.permutation(np.arange(N) % 30)])
     models = {
         "forest": lambda: make_forest(target, engine=engine),
@@ -255,7 +255,7 @@ def test_columns_with_few_rows_per_category_are_cut_in_sorted_order(kind, engine
 
 @pytest.mark.parametrize("weight", [1, 3])
 def test_the_limit_of_categories_counts_copies(target, weight):
-    """A weight of 3 is the row three times, here, too."""
+    """A weight of 3 is the row three times, also for penalties."""
     X, y = pd.DataFrame({"name": [f"name {i:02}" for i in np.arange(N) % 12], "x": SIZE}), TARGETS[target]
     model = make_forest(target).fit(X, y, sample_weight=np.full(N, float(weight)))
     copies = make_forest(target).fit(pd.concat([X] * weight), np.tile(y, weight))
@@ -287,7 +287,7 @@ def test_a_category_that_a_node_did_not_see_goes_to_the_heavier_child():
     X = pd.DataFrame({"x": [0] * 4 + [1] * 5, "kind": list("aabb") + list("cdddd")})
     model = weald.DecisionTreeRegressor().fit(X, [0.0, 0.0, 1.0, 1.0, 10.0, 12.0, 12.0, 12.0, 12.0])
     assert model.forest_.feature.tolist() == [0, 1, -1, -1, 1, -1, -1]
-    # The node of x = 1 sees c once and d four times; a comes to it only in predictions.
+    # The node of x = 1 has c once and d four times; a occurs only in predictions.
     assert model.predict(pd.DataFrame({"x": [1], "kind": ["a"]})).tolist() == [12.0]
 
 
@@ -300,7 +300,7 @@ def test_a_hundred_thousand_categories_work():
         model.fit(X, y)
     assert len(model.categories_[0]) == n
     forest = model.forest_
-    assert len(forest.category_sets) <= n  # a set holds the lighter child alone, so that all are no more than the rows
+    assert len(forest.category_sets) <= n  # a set contains only the lighter child
     in_bag = model.predict_proba(X)[:, 1]
     assert np.corrcoef(in_bag, y)[0, 1] > 0.6
 
@@ -481,7 +481,7 @@ def test_a_model_that_saw_nothing_missing_sends_it_to_the_heavier_child():
     y = [0, 0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 3]
     model = weald.DecisionTreeClassifier().fit(X, y)
     odd = pd.DataFrame({"kind": [None, "a", None], "x": [0.0, np.nan, np.nan]})
-    # a outweighs b; the two values of x weigh the same, and left is where ties go.
+    # a outweighs b; both values of x have equal weight, and ties go left.
     assert model.predict(odd).tolist() == [0, 0, 0]
 
 
@@ -683,12 +683,12 @@ def test_texts_and_rules_show_the_labels():
     assert "island = Dream" in text or "island ≠ Dream" in text
     assert "grade ≤ mid" in text
     rules = model.regions()
-    said = " / ".join(str(rule) for rule in rules)
-    assert "island = Dream" in said
-    assert "grade > mid" in said
+    message = " / ".join(str(rule) for rule in rules)
+    assert "island = Dream" in message
+    assert "grade > mid" in message
     rows = read_rows(model, X)
     inside = np.array([rule.contains(rows) for rule in rules])
-    assert (inside.sum(axis=0) == 1).all()  # each row is in one region, and it says what the tree says
+    assert (inside.sum(axis=0) == 1).all()  # each row is in one region, which predicts the same as the tree
     assert [rules[i].prediction for i in inside.argmax(axis=0)] == model.predict(X).tolist() == y.tolist()
 
 

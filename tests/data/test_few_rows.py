@@ -47,7 +47,7 @@ def with_holes(X, seed=1):
 
 
 def by_columns():
-    """Read columns, however few rows there are."""
+    """Disable the fast path for few rows, so that columns are read."""
     return mock.patch.object(table, "read_few", return_value=None)
 
 

@@ -67,13 +67,13 @@ def test_memory_that_the_cpu_shares_with_a_gpu_is_read():
 
 
 class OldGpuArray:
-    """An array of a library from before DLPack."""
+    """An array of a library without DLPack."""
 
     __cuda_array_interface__ = {"shape": (60, 3)}  # noqa: RUF012
 
 
 class NoNumbers(Exported):
-    """A tensor of numbers that NumPy does not have."""
+    """A tensor with a number type that NumPy does not support."""
 
     def __array__(self, dtype=None, copy=None):
         raise RuntimeError("Can't call numpy() on Tensor that requires grad")

@@ -94,7 +94,7 @@ def test_all_units_of_numpy_give_the_same_days(unit):
 def test_days_are_whole_days_and_the_rest_of_the_day():
     ns = np.array([86_400_000_000_000 * 20_000 + 1, -1], dtype="datetime64[ns]")
     assert days_of_times(ns, "X").tolist() == [20_000.0 + 1 / 86_400_000_000_000, -1.0 + (1 - 1 / 86_400_000_000_000)]
-    assert days_of_times(ns, "X")[0] == 20_000.0  # nanoseconds are lost
+    assert days_of_times(ns, "X")[0] == 20_000.0  # nanoseconds are rounded
     far = np.array(["9999-12-31", "-9999-01-01"], dtype="datetime64[D]")
     assert days_of_times(far, "X").tolist() == far.astype(np.int64).tolist()
 
@@ -169,7 +169,7 @@ def test_models_remember_dates_in_files(tmp_path):
         with pytest.raises(weald.errors.DataTypeError, match="held dates"):
             again.predict(FITTED["numbers"].assign(x=1.0))
     plain = weald.RandomForestRegressor(3, random_state=0).fit(FITTED["numbers"], np.arange(60.0))
-    assert '"times"' not in plain.to_json().model  # files without dates stay as they were
+    assert '"times"' not in plain.to_json().model  # files without dates do not change
 
 
 def test_a_file_that_says_nonsense_of_dates_is_refused():

@@ -102,7 +102,7 @@ def test_a_regressor_has_no_classes_to_draw_from(given):
 
 
 def test_out_of_bag_with_groups_is_honest():
-    """Rows of a group are near copies with the same label: a tree that has seen one knows the others."""
+    """Rows of a group are near copies with the same label: a tree that has seen one of them predicts the others."""
     rng = np.random.default_rng(0)
     x = np.repeat(rng.normal(size=(60, 3)), 5, axis=0) + 0.001 * rng.normal(size=(300, 3))
     y, group = np.repeat(rng.integers(0, 2, 60), 5), np.repeat(np.arange(60), 5)
@@ -124,16 +124,16 @@ BALANCED = [
 
 @pytest.mark.parametrize("given", BALANCED, ids=str)
 def test_out_of_bag_scores_of_rare_classes_agree_with_those_of_fresh_rows(given):
-    """Three rows in a hundred are rare; models overfit them."""
+    """Three percent of the rows are of a rare class, which models overfit."""
     scores = []
     for seed in range(3):
         words = {"n_features": 20, "n_informative": 6, "weights": [0.98], "class_sep": 0.8, "random_state": seed}
         rows, labels = make_classification(16_000, **words)
         (old, fresh), (y, fresh_y) = np.split(rows, 2), np.split(labels, 2)
         forest = weald.RandomForestClassifier(60, oob_score=True, random_state=seed, **given).fit(old, y)
-        said = (forest.oob_decision_function_.argmax(axis=1), forest.predict(fresh), forest.predict(old))
+        predicted = (forest.oob_decision_function_.argmax(axis=1), forest.predict(fresh), forest.predict(old))
         truth = (y, fresh_y, y)
-        scores.append([balanced_accuracy_score(*pair) for pair in zip(truth, said, strict=True)])
+        scores.append([balanced_accuracy_score(*pair) for pair in zip(truth, predicted, strict=True)])
     out_of_bag, held_out, fitted = np.mean(scores, axis=0)
     assert abs(out_of_bag - held_out) < 0.03
     assert fitted > held_out + 0.05

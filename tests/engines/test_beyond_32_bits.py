@@ -24,7 +24,7 @@ pytestmark = [
 ]
 
 N_PLACES = 2**19  # of a row
-N_COPIES = 2**12 + 1  # so the last row begins where 32 bits with a sign end
+N_COPIES = 2**12 + 1  # so the last row begins beyond the range of signed 32-bit integers
 
 
 def repeat(pattern, last):
@@ -57,8 +57,8 @@ def values(seed):
 def test_tables_of_more_than_2_to_the_31_cells_are_predicted():
     few = np.array([values(seed) for seed in range(4)])
     model = weald.RandomForestClassifier(20, random_state=0, max_features=0.1, n_jobs=2)
-    said = model.fit(sparse.csr_array(few), [0, 1, 0, 1]).predict_proba(few[:2])
-    assert (said[0] != said[1]).any()
+    predicted = model.fit(sparse.csr_array(few), [0, 1, 0, 1]).predict_proba(few[:2])
+    assert (predicted[0] != predicted[1]).any()
     places = np.arange(N_PLACES)
     cells = (repeat(few[0], few[1]), repeat(places, places), np.arange(N_COPIES + 1) * N_PLACES)
     many = sparse.csr_array(cells, shape=(N_COPIES, N_PLACES))
@@ -66,9 +66,9 @@ def test_tables_of_more_than_2_to_the_31_cells_are_predicted():
     assert len(row_blocks(many)) == -(-many.nnz // MOST_CELLS)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     found = model.predict_proba(many)
-    assert (found[:-1] == said[0]).all()
-    assert (found[-1] == said[1]).all()
-    # Shared pages count as often as they are mapped; beyond the table there is a block.
+    assert (found[:-1] == predicted[0]).all()
+    assert (found[-1] == predicted[1]).all()
+    # Shared pages count once per mapping; the memory after the table is protected.
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < (many.nnz * 16 >> 10) + 2_000_000
 
 
@@ -85,5 +85,5 @@ def test_codes_of_more_than_2_to_the_31_cells_are_those_of_few():
     found, hashes = core.code_sparse(many, N_COPIES - 1)
     assert np.array_equal(found, codes)
     assert len(np.unique(hashes)) > 1
-    with pytest.raises(ValueError, match="sparse table"):  # a place that is no row, behind the 2**31-th
+    with pytest.raises(ValueError, match="sparse table"):  # an index that is no row, beyond 2**31
         core.SparseTable(starts, repeat(places, places + 1), repeat(one, other), N_PLACES, N_COPIES)

@@ -23,7 +23,7 @@ def fit(y=Y, weight=None, **given):
 def test_ratios_down_to_one_in_a_million_are_kept(engine, ratio, unit):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", "class_weight affected only")  # full trees: not what is tested
+        warnings.filterwarnings("ignore", "class_weight affected only")  # full trees are not tested here
         fit(class_weight={"a": unit, "b": unit * ratio, "c": 0}, engine=engine)
 
 
@@ -42,7 +42,7 @@ def test_the_ratio_of_several_targets_is_that_of_their_products():
         model.set_params(class_weight=weights).fit(X, targets)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", "class_weight affected only")  # full trees: not what is tested
+        warnings.filterwarnings("ignore", "class_weight affected only")  # full trees are not tested here
         model.set_params(class_weight=[{"a": 1, "b": 2.0**12, "c": 1}, {"x": 2.0**12, "z": 1}]).fit(X[:2], targets[:2])
     with pytest.raises(ParameterError, match="0 for every class"):
         model.set_params(class_weight=[{"a": 0}, {"x": 0, "z": 0}]).fit(X, targets)
@@ -59,7 +59,7 @@ def test_balanced_weights_of_a_rare_class_are_named(class_weight):
 def test_fixed_point_keeps_larger_ratios():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", "class_weight affected only")  # full trees: not what is tested
+        warnings.filterwarnings("ignore", "class_weight affected only")  # full trees are not tested here
         fit(weight=np.full(12, 0.3), class_weight={"a": 1.0, "b": 2.0**-30, "c": 1.0}, bootstrap=False)
 
 

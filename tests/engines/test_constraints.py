@@ -14,7 +14,7 @@ from weald.errors import ParameterError
 FOUR = FeatureNames(4, ["a", "b", "c", "d"])
 UNNAMED = FeatureNames(4)
 
-# ------------------------------------------------------------------------------------------------- what was said
+# ------------------------------------------------------------------------------------------------- messages
 
 
 @pytest.mark.parametrize(
@@ -165,12 +165,12 @@ def says(model, X):
 
 def sweep(model, X, feature, values):
     """Set one feature to each of the values, all else as in the rows of X: (rows x values)."""
-    said = []
+    predicted = []
     for value in values:
         moved = X.copy()
         moved[:, feature] = value
-        said.append(says(model, moved))
-    return np.array(said).T
+        predicted.append(says(model, moved))
+    return np.array(predicted).T
 
 
 def make_rows(rng, n, missing):
@@ -185,7 +185,7 @@ def make_rows(rng, n, missing):
 @given(data=st.data())
 @settings(max_examples=15)
 def test_what_must_rise_never_falls(kind, missing, data):
-    """Every feature is varied over all thresholds of the model and adjacent doubles, exactly: no tolerance."""
+    """Vary every feature over all thresholds of the model and adjacent doubles, without a tolerance."""
     seed = data.draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)
     X, y = make_rows(rng, int(rng.integers(4, 120)), missing)

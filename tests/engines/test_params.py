@@ -77,9 +77,9 @@ def test_max_features(given, n_features, expected):
 
 
 def test_max_features_beyond_the_table_says_what_to_do():
-    with pytest.warns(UserWarning, match="max_features=40") as said:
+    with pytest.warns(UserWarning, match="max_features=40") as message:
         assert grown(max_features=40).max_features == 12
-    assert str(said[0].message) == (
+    assert str(message[0].message) == (
         "max_features=40 is more than the 12 features of X. "
         'Give a number up to 12, a fraction between 0 and 1, "sqrt" or "log2".'
     )

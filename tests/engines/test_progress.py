@@ -66,7 +66,7 @@ def test_what_follows_an_interrupted_fit_has_a_line_of_its_own():
     stream, clock = Terminal(), Clock()
     watch = Progress(50, stream=stream, clock=clock)
     watch.stop()
-    assert not stream.getvalue()  # nothing was shown, so there is no line to leave
+    assert not stream.getvalue()  # nothing was shown, so there is no line to end
     watch = Progress(50, stream=stream, clock=clock)
     clock.now = 1.0
     watch(0.3)

@@ -13,7 +13,7 @@ from weald.forest.forest import Forest, Origin
 
 @dataclass(frozen=True)
 class MeanCodes:
-    """All that this engine needs of a table."""
+    """The parts of a table that this engine needs."""
 
     mean: float
     n_features: int

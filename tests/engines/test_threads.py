@@ -59,7 +59,7 @@ def test_worker_processes_take_their_share(n_jobs):
 def test_the_share_is_what_joblib_says(monkeypatch):
     monkeypatch.setattr(joblib, "cpu_count", lambda: 8)
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
-    assert count_threads(None) == 8  # not in a worker: OpenMP's variable is not ours
+    assert count_threads(None) == 8  # outside workers, OpenMP's variable has no effect
 
     class Worker:
         name = "LokyProcess-1"

@@ -75,7 +75,7 @@ def fit_and_kill(*orders):
 @pytest.mark.slow
 def test_a_fit_that_is_killed_at_any_moment_ends_with_the_same_forest(tmp_path):
     expected = fingerprint(weald.RandomForestClassifier(10, random_state=4), X, y)
-    moments = (1, 2, 3, 6, 10)  # before and after a file is there
+    moments = (1, 2, 3, 6, 10)  # before and after a file exists
     orders = [(tmp_path / str(moment), when, 4) for moment in moments for when in (moment, 0)]
     found = fit_and_kill(*orders)
     assert found[::2] == [[9, "", moment // 2] for moment in moments]

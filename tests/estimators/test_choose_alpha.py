@@ -20,8 +20,8 @@ def make(criterion, weights="none", n_rows=120):
 
 
 def losses_of(model, X, y, criterion):
-    said = model.predict(X)
-    return (said != y).astype(float) if is_of_classes(criterion) else (said - y) ** 2
+    predicted = model.predict(X)
+    return (predicted != y).astype(float) if is_of_classes(criterion) else (predicted - y) ** 2
 
 
 @weighing

@@ -70,7 +70,7 @@ def test_means_of_huge_numbers_are_finite_in_any_array():
         (np.empty((149, 3)), None, "shape"),
         (np.empty((150, 3), dtype=np.int64), None, "float32 or float64"),
         ([[0.0] * 3] * 150, None, "NumPy array"),
-        (np.empty((150, 3)), "float32", "asked for"),
+        (np.empty((150, 3)), "float32", "was given"),
         (None, "float16", "neither"),
         (np.broadcast_to(np.zeros(3), (150, 3)), None, "read-only"),
     ],

@@ -55,7 +55,7 @@ def ticker():
 def test_other_threads_go_on_during_a_fit(ticker, n_jobs):
     model = weald.RandomForestRegressor(12, n_jobs=n_jobs, random_state=0)
     ticks, seconds = ticker.during(lambda: model.fit(X, Y))
-    assert ticks > 20 * seconds  # of a thousand in a second; without its turns there would be hardly one
+    assert ticks > 20 * seconds  # usually 1,000 per second; none while the GIL is held
 
 
 def test_other_threads_go_on_during_a_prediction(ticker):
@@ -76,11 +76,11 @@ def test_fits_in_several_threads_do_not_disturb_each_other():
 
 def test_one_estimator_answers_several_threads_alike():
     model = weald.RandomForestRegressor(10, n_jobs=2, random_state=0).fit(X[:500], Y[:500])
-    fresh = pickle.loads(pickle.dumps(model))  # nothing has been asked of it
+    fresh = pickle.loads(pickle.dumps(model))  # a new model without caches
     expected = model.predict(X)
     with ThreadPoolExecutor(6) as threads:
-        for said in threads.map(fresh.predict, [X] * 12):
-            assert np.array_equal(said, expected)
+        for predicted in threads.map(fresh.predict, [X] * 12):
+            assert np.array_equal(predicted, expected)
 
 
 def test_one_estimator_fitted_by_several_threads_is_fitted_by_one_of_them():
@@ -97,7 +97,7 @@ def test_one_estimator_fitted_by_several_threads_is_fitted_by_one_of_them():
 
 @pytest.mark.parametrize("kind", [weald.DecisionTreeClassifier, weald.DecisionTreeRegressor])
 def test_a_table_that_becomes_missing_before_trees_are_grown_is_named(kind):
-    table = np.round(RNG.normal(size=(90_000, 3)), 4)  # so large that values are looked up in it again
+    table = np.round(RNG.normal(size=(90_000, 3)), 4)  # so large that values are looked up in the table later
     y = (table[:, 0] > 0).astype(int)
     model = kind(max_depth=3)
     reading = training_tables.read(model, table, y)

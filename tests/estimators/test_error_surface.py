@@ -107,10 +107,10 @@ def test_new_data_may_have_weights_and_other_metrics():
     model = weald.RandomForestRegressor(10, random_state=0).fit(XR[:300], YR[:300])
     weight = np.arange(1.0, 143.0)
     found = weald.surface(model, XR[300:], YR[300:], values={"max_depth": [3]}, sample_weight=weight)
-    said = model.truncate(max_depth=3).predict(XR[300:])
-    assert found.errors[0] == pytest.approx(np.average((said - YR[300:]) ** 2, weights=weight))
+    predicted = model.truncate(max_depth=3).predict(XR[300:])
+    assert found.errors[0] == pytest.approx(np.average((predicted - YR[300:]) ** 2, weights=weight))
     found = weald.surface(model, XR[300:], YR[300:], values={"max_depth": [3]}, scoring="neg_mean_absolute_error")
-    assert found.errors[0] == pytest.approx(np.abs(said - YR[300:]).mean())
+    assert found.errors[0] == pytest.approx(np.abs(predicted - YR[300:]).mean())
 
 
 def test_out_of_bag_again_has_the_same_surface(forest):

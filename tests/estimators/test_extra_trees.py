@@ -21,7 +21,7 @@ PAIRS = [
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_parameters_of_scikit_learn_are_parameters_of_weald(name):
-    """scikit-learn can clone an estimator from its parameters, and it fits."""
+    """scikit-learn can clone the estimator from its parameters, and the clone can be fitted."""
     theirs = getattr(sklearn.ensemble, name, None) or getattr(sklearn.tree, name)
     given = theirs().get_params()
     model = getattr(weald, name)(**given)

@@ -27,11 +27,13 @@ def warnings_of(X, y=None, **given):
 
 
 def test_columns_with_a_category_for_nearly_each_row_are_named_once():
-    (said,) = warnings_of(rows(60, name=names(60), few=["a", "b"] * 30, day=names(31) + names(29)))
-    assert said.startswith("X has 60 rows, and columns with a category for nearly each of them: 'name' (60 categories)")
-    assert "'day' (31 categories)" in said
-    assert "'few'" not in said
-    assert "pandas.to_datetime" in said
+    (message,) = warnings_of(rows(60, name=names(60), few=["a", "b"] * 30, day=names(31) + names(29)))
+    assert message.startswith(
+        "X has 60 rows, and columns with a category for nearly each of them: 'name' (60 categories)"
+    )
+    assert "'day' (31 categories)" in message
+    assert "'few'" not in message
+    assert "pandas.to_datetime" in message
 
 
 @pytest.mark.parametrize(
@@ -50,13 +52,13 @@ def test_other_columns_are_not_named(X, given):
 
 
 def test_numbers_that_are_called_categories_are_named_by_their_place():
-    (said,) = warnings_of(np.arange(60.0).reshape(-1, 1), categorical_features=[0])
-    assert "nearly each of them: 0 (60 categories)." in said
+    (message,) = warnings_of(np.arange(60.0).reshape(-1, 1), categorical_features=[0])
+    assert "nearly each of them: 0 (60 categories)." in message
 
 
 def test_of_many_columns_the_first_are_named():
-    (said,) = warnings_of(pd.DataFrame({f"c{i}": names(60) for i in range(9)}))
-    assert "'c4' (60 categories) and 4 more." in said
+    (message,) = warnings_of(pd.DataFrame({f"c{i}": names(60) for i in range(9)}))
+    assert "'c4' (60 categories) and 4 more." in message
 
 
 def test_predictions_and_looks_at_the_training_data_do_not_warn_again():

@@ -41,19 +41,19 @@ def forest():
 
 
 def test_a_forest_is_the_sum_of_its_trees(forest):
-    said = np.zeros((len(X), 3))
+    predicted = np.zeros((len(X), 3))
     for tree in forest.estimators_:
-        said += tree.predict_proba(X)
-    np.testing.assert_array_equal(forest.predict_votes(X), said)
-    np.testing.assert_array_equal(forest.predict_proba(X), said / 5)
-    np.testing.assert_array_equal(forest.predict(X), said.argmax(axis=1))
+        predicted += tree.predict_proba(X)
+    np.testing.assert_array_equal(forest.predict_votes(X), predicted)
+    np.testing.assert_array_equal(forest.predict_proba(X), predicted / 5)
+    np.testing.assert_array_equal(forest.predict(X), predicted.argmax(axis=1))
 
 
 def test_a_regression_forest_is_the_mean_of_its_trees():
     model = regressor().fit(XR, YR)
-    said = sum(tree.predict(XR) for tree in model.estimators_)
-    np.testing.assert_array_equal(model.predict_votes(XR), said)
-    np.testing.assert_array_equal(model.predict(XR), said / 5)
+    predicted = sum(tree.predict(XR) for tree in model.estimators_)
+    np.testing.assert_array_equal(model.predict_votes(XR), predicted)
+    np.testing.assert_array_equal(model.predict(XR), predicted / 5)
 
 
 def test_hard_votes_are_whole():
@@ -99,10 +99,10 @@ def test_trees_of_a_classifier_predict_codes_and_are_described_by_labels():
     labels = np.array(["setosa", "versicolor", "virginica"])[Y]
     model = classifier().fit(X, labels)
     tree = model.estimators_[0]
-    said = tree.predict(X)
-    assert said.dtype == np.float64
+    predicted = tree.predict(X)
+    assert predicted.dtype == np.float64
     assert tree.classes_.tolist() == [0.0, 1.0, 2.0]
-    np.testing.assert_array_equal(said, tree.predict_proba(X).argmax(axis=1))
+    np.testing.assert_array_equal(predicted, tree.predict_proba(X).argmax(axis=1))
     assert "versicolor" in tree.export_text()
     assert set(tree.nodes(frame="dict")["prediction"]) <= set(labels)
     assert tree.explain_split(0, X, labels)
@@ -217,9 +217,9 @@ PURE = "every leaf has rows of one class"
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 7}])
 def test_class_weights_that_change_no_leaf_are_named(kind, given, class_weight, engine):
     model = kind(**given, class_weight=class_weight, random_state=0, engine=engine)
-    with pytest.warns(UserWarning, match=PURE) as said:
+    with pytest.warns(UserWarning, match=PURE) as predicted:
         model.fit(X[::3], Y[::3] if class_weight != "balanced" else np.minimum(Y[::3], 1))
-    assert ("bootstrap=" in str(said[0].message)) == (kind is weald.RandomForestClassifier)
+    assert ("bootstrap=" in str(predicted[0].message)) == (kind is weald.RandomForestClassifier)
     for tree in model.estimators_ if given else [model]:
         assert (tree.tree_.value.max(axis=2)[tree.tree_.feature < 0] == 1).all()
 
@@ -276,7 +276,7 @@ def test_the_first_tree_grows_again_from_its_rows(kind, seed):
 @pytest.mark.parametrize("how", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy, lambda m: m + m[:0:-1]])
 def test_where_the_rows_of_bags_are_is_said(how):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # trees that are there twice
+        warnings.simplefilter("ignore")  # trees that occur twice
         model = how(classifier(3).fit(X, Y))
     with pytest.raises(AttributeError, match=r"forest.bags\(X, y\)"):
         _ = model.estimators_samples_

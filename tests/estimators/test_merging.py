@@ -99,8 +99,8 @@ def test_forests_of_other_seeds_and_bags_are_estimated_together(engine):
     sums, n_trees = np.zeros((len(X), 3)), np.zeros(len(X))
     for model in (a, b):
         outside = bags_of(model) == 0
-        said = np.array([tree.predict_proba(X) for tree in model.estimators_])
-        sums += (said * outside[:, :, None]).sum(axis=0)
+        predictions = np.array([tree.predict_proba(X) for tree in model.estimators_])
+        sums += (predictions * outside[:, :, None]).sum(axis=0)
         n_trees += outside.sum(axis=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of few trees, some rows are in every bag
@@ -141,7 +141,7 @@ def test_trees_of_other_data_have_no_estimate():
 def test_copies_of_a_tree_are_warned_of():
     whole = fit("classes", 6)
     for join in (lambda a, b: weald.merge([a, b]), operator.add):
-        with pytest.warns(UserWarning, match="2 of 8 trees were grown from the same seed") as told:
+        with pytest.warns(UserWarning, match="2 of 8 trees are copies, with the same seed") as told:
             join(whole[:4], whole[2:])
         assert "Give each forest its own random_state" in str(told[0].message)
 
@@ -156,7 +156,7 @@ def test_trees_of_other_seeds_numbers_or_tables_are_no_copies():
 
 
 def test_forests_without_a_seed_after_the_same_global_seed_are_copies():
-    """As in forked processes: they continue from the same state."""
+    """Copies of a generator give the same seeds, as in forked processes."""
     state, forests = np.random.get_state(), []  # noqa: NPY002
     for _ in range(2):
         np.random.set_state(state)  # noqa: NPY002
@@ -171,7 +171,7 @@ def kinds(labels):
 
 
 def of_another_contract(model):
-    """Give a forest as another version of weald would grow it."""
+    """Return a forest as if grown by another version of weald."""
     if model.n_outputs_ == 1:
         model.forest_ = dataclasses.replace(model.forest_, contract=model.forest_.contract + 1)
     else:

@@ -10,8 +10,8 @@ from weald.errors import ParameterError
 from weald.estimators import metrics
 
 RNG = np.random.default_rng(0)
-SAID = RNG.integers(0, 21, 400) / 20
-HAPPENED = RNG.random(400) < SAID**1.5
+PREDICTED = RNG.integers(0, 21, 400) / 20
+OBSERVED = RNG.random(400) < PREDICTED**1.5
 WEIGHT = RNG.integers(1, 4, 400).astype(float)
 
 
@@ -23,11 +23,11 @@ def test_wilsons_interval_is_that_of_scipy(n_wrong):
 
 
 def test_shares_are_held_against_what_came_true():
-    found = metrics.calibrate(SAID, HAPPENED, np.ones(400), 8)
-    true, said = calibration_curve(HAPPENED, SAID, n_bins=8)
+    found = metrics.calibrate(PREDICTED, OBSERVED, np.ones(400), 8)
+    true, predicted = calibration_curve(OBSERVED, PREDICTED, n_bins=8)
     np.testing.assert_allclose(found.observed, true)
-    np.testing.assert_allclose(found.predicted, said)
-    assert found.brier == pytest.approx(brier_score_loss(HAPPENED, SAID))
+    np.testing.assert_allclose(found.predicted, predicted)
+    assert found.brier == pytest.approx(brier_score_loss(OBSERVED, PREDICTED))
     assert found.weight.sum() == 400
 
 
@@ -35,36 +35,36 @@ def test_a_weight_is_the_row_so_many_times():
     copies = np.repeat(np.arange(400), WEIGHT.astype(int))
     ones = np.ones(len(copies))
     weighted, copied = (
-        metrics.calibrate(SAID, HAPPENED, WEIGHT, 5),
-        metrics.calibrate(SAID[copies], HAPPENED[copies], ones, 5),
+        metrics.calibrate(PREDICTED, OBSERVED, WEIGHT, 5),
+        metrics.calibrate(PREDICTED[copies], OBSERVED[copies], ones, 5),
     )
     np.testing.assert_allclose(weighted.observed, copied.observed)
     assert weighted.brier == pytest.approx(copied.brier)
     for by in metrics.RULES:
-        weighted = metrics.choose_threshold(SAID, HAPPENED, WEIGHT, by, (1, 2))
-        copied = metrics.choose_threshold(SAID[copies], HAPPENED[copies], ones, by, (1, 2))
+        weighted = metrics.choose_threshold(PREDICTED, OBSERVED, WEIGHT, by, (1, 2))
+        copied = metrics.choose_threshold(PREDICTED[copies], OBSERVED[copies], ones, by, (1, 2))
         np.testing.assert_allclose(weighted.scores, copied.scores)
 
 
 def test_the_threshold_of_the_best_f1_is_found_by_trying_all():
-    found = metrics.choose_threshold(SAID, HAPPENED, np.ones(400), "f1", (1, 1))
-    tried = [f1_score(HAPPENED, value <= SAID) for value in found.values]
+    found = metrics.choose_threshold(PREDICTED, OBSERVED, np.ones(400), "f1", (1, 1))
+    tried = [f1_score(OBSERVED, value <= PREDICTED) for value in found.values]
     np.testing.assert_allclose(found.scores, tried)
     assert found.score == max(tried)
-    assert f1_score(HAPPENED, found.value <= SAID) == found.score
+    assert f1_score(OBSERVED, found.value <= PREDICTED) == found.score
 
 
 def test_youdens_threshold_is_the_highest_point_of_the_roc_curve():
-    found = metrics.choose_threshold(SAID, HAPPENED, np.ones(400), "youden", (1, 1))
-    false_alarms, hits, _ = roc_curve(HAPPENED, SAID, drop_intermediate=False)
+    found = metrics.choose_threshold(PREDICTED, OBSERVED, np.ones(400), "youden", (1, 1))
+    false_alarms, hits, _ = roc_curve(OBSERVED, PREDICTED, drop_intermediate=False)
     assert found.score == pytest.approx((hits - false_alarms).max())
 
 
 def test_a_miss_that_costs_more_lowers_the_threshold():
-    cheap, dear = (metrics.choose_threshold(SAID, HAPPENED, np.ones(400), "cost", (1, miss)) for miss in (1, 9))
+    cheap, dear = (metrics.choose_threshold(PREDICTED, OBSERVED, np.ones(400), "cost", (1, miss)) for miss in (1, 9))
     assert dear.value < cheap.value
-    called = dear.value <= SAID
-    assert dear.score == pytest.approx(((called & ~HAPPENED).sum() + 9 * (~called & HAPPENED).sum()) / 400)
+    called = dear.value <= PREDICTED
+    assert dear.score == pytest.approx(((called & ~OBSERVED).sum() + 9 * (~called & OBSERVED).sum()) / 400)
 
 
 def test_of_equal_thresholds_the_one_nearest_to_a_half_is_taken():
@@ -81,6 +81,6 @@ def test_margins_are_the_true_share_less_the_best_other():
 
 def test_what_is_not_known_is_refused():
     with pytest.raises(ParameterError, match="by='best' is not allowed"):
-        metrics.choose_threshold(SAID, HAPPENED, WEIGHT, "best", (1, 1))
+        metrics.choose_threshold(PREDICTED, OBSERVED, WEIGHT, "best", (1, 1))
     with pytest.raises(ParameterError, match="get_scorer_names"):
-        metrics.call_scorer("goodness", None, SAID, SAID, None)
+        metrics.call_scorer("goodness", None, PREDICTED, PREDICTED, None)

@@ -48,7 +48,7 @@ def test_shapes_are_those_of_scikit_learn(name):
         assert all(np.array_equal(a, b) for a, b in zip(ours.classes_, theirs.classes_, strict=True))
         assert list(ours.n_classes_) == list(theirs.n_classes_)
         for method in ("predict_proba", "predict_log_proba"):
-            with np.errstate(divide="ignore"):  # which scikit-learn leaves to the user
+            with np.errstate(divide="ignore"):  # scikit-learn leaves this to the user
                 shapes = [[a.shape for a in getattr(model, method)(X)] for model in (ours, theirs)]
             assert shapes[0] == shapes[1] == [(N, 2), (N, 3), (N, 4)]
     one = ours.estimators_[0] if hasattr(ours, "estimators_") else ours
@@ -119,9 +119,9 @@ def test_the_score_out_of_bag_is_that_of_the_rows_outside():
     assert forest.oob_score_ == pytest.approx(r2_score(NUMBERS, forest.oob_prediction_))
     assert forest.oob_error_ == pytest.approx(((NUMBERS - forest.oob_prediction_) ** 2).mean())
     forest = make("RandomForestClassifier", oob_score=True, n_estimators=40).fit(X, CLASSES)
-    said = forest.oob_decision_function_.argmax(axis=1)
-    assert forest.oob_score_ == pytest.approx((said == CLASSES).all(axis=1).mean())
-    own = make("RandomForestRegressor", oob_score=lambda y, said: float(np.abs(y - said).max()))
+    predicted = forest.oob_decision_function_.argmax(axis=1)
+    assert forest.oob_score_ == pytest.approx((predicted == CLASSES).all(axis=1).mean())
+    own = make("RandomForestRegressor", oob_score=lambda y, predicted: float(np.abs(y - predicted).max()))
     own.set_params(n_estimators=40).fit(X, NUMBERS)
     assert own.oob_score_ == np.abs(NUMBERS - own.oob_prediction_).max()
 
@@ -145,9 +145,9 @@ def test_targets_may_be_columns_of_a_frame():
     frame = pd.DataFrame({"sort": np.where(CLASSES[:, 0] == 1, "yes", "no"), "size": CLASSES[:, 1]})
     model = make("RandomForestClassifier").fit(X, frame)
     assert [classes.tolist() for classes in model.classes_] == [["no", "yes"], [0, 1, 2]]
-    said = model.predict(X)
-    assert set(said[:, 0]) <= {"no", "yes"}
-    assert set(said[:, 1]) <= {0, 1, 2}
+    predicted = model.predict(X)
+    assert set(predicted[:, 0]) <= {"no", "yes"}
+    assert set(predicted[:, 1]) <= {0, 1, 2}
     same = make("RandomForestClassifier").fit(X, pl.from_pandas(frame))
     rows = make("RandomForestClassifier").fit(X, frame.to_numpy().tolist())
     prints = {m.forests_[0].fingerprint() for m in (model, same, rows)}

@@ -50,10 +50,10 @@ def bags_of(model, x, y, weight=None):
 def test_only_trees_whose_bags_lack_a_row_speak_of_it(voting):
     model = classifier(n_estimators=20, voting=voting).fit(X, Y)
     outside = bags_of(model, X, Y) == 0
-    said = np.array([tree.predict_proba(X) for tree in model.estimators_])
+    predicted = np.array([tree.predict_proba(X) for tree in model.estimators_])
     if voting == "hard":
-        said = np.eye(3)[said.argmax(axis=2)]
-    expected = (said * outside[:, :, None]).sum(axis=0) / outside.sum(axis=0)[:, None]
+        predicted = np.eye(3)[predicted.argmax(axis=2)]
+    expected = (predicted * outside[:, :, None]).sum(axis=0) / outside.sum(axis=0)[:, None]
     np.testing.assert_allclose(model.oob_decision_function_, expected, atol=1e-12)
 
 
@@ -69,7 +69,7 @@ def test_blocks_of_rows_on_threads_say_what_leaves_say_tree_by_tree(kind, has_mi
     forest, outside = model.forest_, bags_of(model, x, y) == 0
     at = forest.tree_start[:-1] + open_engine("native").leaves(forest, x, 1, None)
     sums = np.zeros(len(x))
-    for t in range(40):  # one tree after the other, as sums of doubles must run
+    for t in range(40):  # one tree after the other, in the required order of summation
         sums[outside[t]] += forest.value[at[outside[t], t]]
     np.testing.assert_array_equal(model.oob_prediction_, sums / outside.sum(axis=0))
 
@@ -152,8 +152,8 @@ def test_growing_on_with_other_bags_draws_each_as_it_was():
     model.set_params(n_estimators=30, max_samples=0.3).fit(X, Y)
     bags = bags_of(model, X, Y)
     assert bags.sum(axis=1).tolist() == [75] * 15 + [22] * 15
-    said = np.array([tree.predict_proba(X) for tree in model.estimators_])
-    expected = (said * (bags == 0)[:, :, None]).sum(axis=0) / (bags == 0).sum(axis=0)[:, None]
+    predicted = np.array([tree.predict_proba(X) for tree in model.estimators_])
+    expected = (predicted * (bags == 0)[:, :, None]).sum(axis=0) / (bags == 0).sum(axis=0)[:, None]
     np.testing.assert_allclose(model.oob_decision_function_, expected, atol=1e-12)
 
 
@@ -214,7 +214,7 @@ def test_the_curve_of_huge_numbers_is_that_of_small_ones():
     y = np.where(np.arange(60) % 2, 1e308, -1e308)
     huge, small = regressor().fit(XR, y).oob_, regressor().fit(XR, np.ldexp(y, -600)).oob_
     np.testing.assert_allclose(huge.curve.share, small.curve.share)
-    assert (huge.curve.error == np.finfo(float).max).all()  # squares of such numbers are beyond all doubles
+    assert (huge.curve.error == np.finfo(float).max).all()  # squares of such numbers overflow
     assert np.isfinite(small.curve.error).all()
 
 
@@ -300,10 +300,10 @@ def test_other_data_is_refused():
 def test_any_metric_judges():
     model = classifier().fit(X, np.array(["a", "b", "c"])[Y])
     out, labels = model.oob_, np.array(["a", "b", "c"])[Y]
-    said = model.classes_[out.probabilities.argmax(axis=1)]
-    assert out.score() == pytest.approx(accuracy_score(labels, said))
-    assert out.score(f1_score_macro) == f1_score_macro(labels, said)
-    assert out.score("balanced_accuracy") == pytest.approx(balanced_accuracy_score(labels, said))
+    predicted = model.classes_[out.probabilities.argmax(axis=1)]
+    assert out.score() == pytest.approx(accuracy_score(labels, predicted))
+    assert out.score(f1_score_macro) == f1_score_macro(labels, predicted)
+    assert out.score("balanced_accuracy") == pytest.approx(balanced_accuracy_score(labels, predicted))
     assert out.score("neg_log_loss") == pytest.approx(-log_loss(labels, out.probabilities))
     assert out.score("roc_auc_ovr") == pytest.approx(roc_auc_score(labels, out.probabilities, multi_class="ovr"))
     assert out.score(log_loss, of="probabilities") == pytest.approx(log_loss(labels, out.probabilities))
@@ -312,17 +312,17 @@ def test_any_metric_judges():
     assert numbers.score(mean_absolute_error) == pytest.approx(mean_absolute_error(YR, numbers.predictions))
 
 
-def f1_score_macro(truth, said):
-    return f1_score(truth, said, average="macro")
+def f1_score_macro(truth, predicted):
+    return f1_score(truth, predicted, average="macro")
 
 
 def test_metrics_weigh_rows():
     weight = np.arange(len(X)) % 3 + 1.0
     out = classifier(max_samples=len(X)).fit(X, Y, sample_weight=weight).oob_
-    said = out.probabilities.argmax(axis=1)
-    assert out.score("accuracy") == pytest.approx(accuracy_score(Y, said, sample_weight=weight))
-    assert out.score(accuracy_score) == pytest.approx(accuracy_score(Y, said, sample_weight=weight))
-    np.testing.assert_array_equal(out.confusion(), confusion_matrix(Y, said, sample_weight=weight))
+    predicted = out.probabilities.argmax(axis=1)
+    assert out.score("accuracy") == pytest.approx(accuracy_score(Y, predicted, sample_weight=weight))
+    assert out.score(accuracy_score) == pytest.approx(accuracy_score(Y, predicted, sample_weight=weight))
+    np.testing.assert_array_equal(out.confusion(), confusion_matrix(Y, predicted, sample_weight=weight))
 
 
 def test_confusion_calibration_and_threshold_are_of_the_rows_out_of_bag():
@@ -330,18 +330,18 @@ def test_confusion_calibration_and_threshold_are_of_the_rows_out_of_bag():
     with pytest.warns(UserWarning, match="rows are in the bag"):
         out = classifier(n_estimators=4).fit(X, two).oob_
     assert not out.mask.all()
-    said, truth = out.probabilities[out.mask], two[out.mask]
+    predicted, truth = out.probabilities[out.mask], two[out.mask]
     np.testing.assert_array_equal(
-        out.confusion(), confusion_matrix(truth, np.array(["no", "yes"])[said.argmax(axis=1)])
+        out.confusion(), confusion_matrix(truth, np.array(["no", "yes"])[predicted.argmax(axis=1)])
     )
     np.testing.assert_allclose(
         out.confusion(normalize="true"),
-        confusion_matrix(truth, np.array(["no", "yes"])[said.argmax(axis=1)], normalize="true"),
+        confusion_matrix(truth, np.array(["no", "yes"])[predicted.argmax(axis=1)], normalize="true"),
     )
-    assert out.calibration().brier == pytest.approx(brier_score_loss(truth == "yes", said[:, 1]))
+    assert out.calibration().brier == pytest.approx(brier_score_loss(truth == "yes", predicted[:, 1]))
     assert out.calibration("no").brier == pytest.approx(out.calibration("yes").brier)
     chosen = out.threshold("yes")
-    assert chosen.score == pytest.approx(f1_score(truth == "yes", said[:, 1] >= chosen.value))
+    assert chosen.score == pytest.approx(f1_score(truth == "yes", predicted[:, 1] >= chosen.value))
     assert np.ma.is_masked(out.predictions)
     assert np.isnan(out.margins[~out.mask]).all()
 

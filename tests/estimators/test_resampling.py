@@ -126,10 +126,10 @@ def test_votes_weigh_what_the_trees_are_worth(voting):
     weight = model.forest_.tree_weight
     assert (weight > 0).any()
     assert len(set(weight)) > 1
-    said = np.array([tree.predict_proba(X) for tree in model.estimators_])
+    predicted = np.array([tree.predict_proba(X) for tree in model.estimators_])
     if voting == "hard":
-        said = np.eye(3)[said.argmax(axis=2)]
-    expected = np.tensordot(weight, said, axes=1)
+        predicted = np.eye(3)[predicted.argmax(axis=2)]
+    expected = np.tensordot(weight, predicted, axes=1)
     np.testing.assert_allclose(model.predict_votes(X), expected)
     np.testing.assert_allclose(model.predict_proba(X), expected / weight.sum())
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)

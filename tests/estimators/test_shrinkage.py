@@ -91,8 +91,8 @@ def test_a_pruned_tree_is_shrunk_along_the_paths_that_are_left():
     assert tree.prune(50.0).forest_.fingerprint() == fitted.forest_.fingerprint()
     choice = tree.choose_alpha(XR, YR, method="holdout", one_standard_error=False)
     for at in (0, len(choice.alphas) // 2, -1):
-        said = tree.prune(float(choice.alphas[at])).predict(XR)
-        assert choice.errors[at] == pytest.approx(np.mean((said - YR) ** 2))
+        predicted = tree.prune(float(choice.alphas[at])).predict(XR)
+        assert choice.errors[at] == pytest.approx(np.mean((predicted - YR) ** 2))
 
 
 def test_targets_of_leaves_stay_with_the_trees():
@@ -107,8 +107,8 @@ def test_the_training_error_is_that_of_shrunk_predictions(is_class):
     data = (XB, YB) if is_class else (XR, YR)
     make = weald.DecisionTreeClassifier if is_class else weald.DecisionTreeRegressor
     tree = make(random_state=0, shrinkage=300.0).fit(*data)
-    said = tree.predict(data[0])
-    expected = np.mean(said != YB) if is_class else np.mean((said - YR) ** 2)
+    predicted = tree.predict(data[0])
+    expected = np.mean(predicted != YB) if is_class else np.mean((predicted - YR) ** 2)
     assert tree.training_error() == pytest.approx(expected)
     assert tree.nodes(frame="dict")["error"][0] == pytest.approx(np.mean(YB == 0) if is_class else YR.var())
 
@@ -180,7 +180,7 @@ BAD = {
     ),
     "several targets": (
         lambda: regressor(shrinkage="oob").fit(XR, np.column_stack([YR, YR])),
-        "shrinkage='oob' does not support several targets",
+        "shrinkage='oob' does not support multi-output targets",
     ),
     "compacted": (lambda: classifier(20).fit(X.round(), Y).compact().truncate(shrinkage=1.0), "after compact"),
     "compacting": (lambda: classifier(shrinkage=1.0).fit(X, Y).compact(), "shrinkage=1 cannot be compacted"),

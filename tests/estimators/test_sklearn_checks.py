@@ -24,14 +24,14 @@ KERNELS = [
     weald.KernelForestClassifier(n_estimators=5, engine="native"),
     weald.KernelForestRegressor(n_estimators=5, engine="native"),
 ]
-# Each prototype is a column: few of them are much for the engine in plain Python.
+# Each prototype is a column, and the plain Python engine is slow, so there are few.
 KERNELS_IN_PYTHON = [
     weald.KernelForestClassifier(n_estimators=5, engine="reference", n_prototypes=30),
     weald.KernelForestRegressor(n_estimators=5, engine="reference", n_prototypes=30),
 ]
 
 
-@pytest.mark.filterwarnings("ignore:class_weight weighs the class:UserWarning")  # 1e-7 times as much as another
+@pytest.mark.filterwarnings("ignore:class_weight weighs the class:UserWarning")  # a weight ratio of 1e-7
 @parametrize_with_checks(ESTIMATORS + KERNELS)
 def test_scikit_learn_finds_nothing_to_blame(estimator, check):
     check(estimator)

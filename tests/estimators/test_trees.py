@@ -226,7 +226,7 @@ def test_a_split_by_categories_has_no_threshold():
 
 
 class Counting(weald.DecisionTreeClassifier):
-    """Sets its own attributes before a fit, as samplers of other libraries do."""
+    """An estimator that sets its own attributes before a fit, like samplers of other libraries."""
 
     def fit(self, X, y):
         self.n_seen_ = len(X)
@@ -283,7 +283,7 @@ def test_scikit_learn_draws_trees_as_its_own(kind, n_targets):
     theirs = model.to_sklearn().model if n_targets == 1 else None
     for draw in (sklearn.tree.export_text, sklearn.tree.export_graphviz, texts_of_plot):
         if draw is sklearn.tree.export_text and n_targets > 1:
-            continue  # of classes it takes one target alone, whoever grew the tree
+            continue  # for classes it supports a single target only
         drawn = draw(model)
         assert "x[" in drawn or "feature_" in drawn
         assert theirs is None or drawn == draw(theirs)

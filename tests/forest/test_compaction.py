@@ -63,7 +63,7 @@ def test_a_branch_that_says_one_thing_becomes_a_leaf():
     X, y = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1, 0]
     weights = [1, 1, 1, 1]
     model = weald.DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y, weights)
-    assert model.forest_.n_nodes == 3  # a cut without gain, both sides half and half
+    assert model.forest_.n_nodes == 3  # a cut without gain: both sides have half of each class
     compact = model.compact()
     assert compact.forest_.n_nodes == 1
     assert compact.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
@@ -110,7 +110,7 @@ def branch_twice(forest, feature, threshold):
 @given(data=st.data())
 @settings(max_examples=15)
 def test_of_equal_branches_side_by_side_one_is_left(criterion, data):
-    """Whatever the nesting, and although they contain splits: the branch remains, with the rows of both."""
+    """Equal branches with splits are merged at any nesting; the remaining branch has the rows of both."""
     case = data.draw(cases(criterion, max_rows=30, weights=("none", "whole")))  # the sums of all copies are exact
     forest = REFERENCE.grow(REFERENCE.code(case.table, case.max_bins), case.growth, case.seed, 0, case.n_trees)
     plain = compact_forest(forest)
@@ -221,7 +221,7 @@ def test_bytes_are_those_of_the_arrays():
     small = model.thin(max_bytes=most)
     assert small.thinning_.bytes <= most
     assert model.thin(n_trees=small.thinning_.n_trees + 1).thinning_.bytes > most
-    assert abs(small.forest_.n_bytes - small.thinning_.bytes) <= 24 * 60  # each tree alone has starts of its own
+    assert abs(small.forest_.n_bytes - small.thinning_.bytes) <= 24 * 60  # in a single tree, starts begin at 0
 
 
 def test_a_tolerance_keeps_as_few_trees_as_it_allows():

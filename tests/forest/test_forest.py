@@ -21,7 +21,7 @@ def fitted(kind=weald.RandomForestClassifier, **given):
 
 
 def use_in_many_ways(model, X, y):
-    """Make every module that derives something from a forest do so."""
+    """Use every module that caches data derived from a forest."""
     model.predict(X[:1])
     model.predict(X)
     model.apply(X)
@@ -44,7 +44,7 @@ def test_a_forest_that_was_used_has_its_fields_alone(used):
 
 @pytest.mark.parametrize("name", ["feature", "n_classes", "task", "anything"])
 def test_no_attribute_can_be_set(used, name):
-    with pytest.raises((AttributeError, TypeError)):  # TypeError: of a name that is no field, before Python 3.12
+    with pytest.raises((AttributeError, TypeError)):  # TypeError for unknown field names before Python 3.12
         setattr(used, name, 1)
     with pytest.raises((AttributeError, TypeError)):
         delattr(used, name)

@@ -161,7 +161,7 @@ def as_forest(trees, target_exponent=0):
 @settings(max_examples=300, deadline=None)
 @given(st.lists(random_trees(), min_size=1, max_size=3), st.sampled_from([0, 40, -480, 500]))
 def test_for_one_alpha_the_splits_are_those_whose_strengths_exceed_it(trees, target_exponent):
-    """Also where alpha equals a strength, or is one of its neighbors: doubles cannot tell, so these are exact."""
+    """Also if alpha equals a strength or is an adjacent double, where sums in doubles are not sufficient."""
     forest = as_forest(trees, target_exponent)
     strengths = pruning.link_strengths(forest)
     found = np.unique(strengths[np.isfinite(strengths)])
@@ -323,7 +323,7 @@ def test_growing_on_prunes_the_new_trees_too():
 def test_no_alpha_prunes_nothing_and_zero_prunes_what_gains_nothing():
     corners, classes = [[0, 0], [0, 1], [1, 0], [1, 1]], ["a", "b", "b", "a"]
     model = weald.DecisionTreeClassifier(ccp_alpha=0.0).fit(corners, classes)
-    assert model.get_n_leaves() == model.prune(0).get_n_leaves() == 4  # the second cuts pay for the first
+    assert model.get_n_leaves() == model.prune(0).get_n_leaves() == 4  # the second cuts make up for the first
     alike = weald.DecisionTreeClassifier(criterion="misclassification").fit(
         [[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "a"]
     )

@@ -45,7 +45,7 @@ def test_nodes_weigh_what_they_weigh_in_scikit_learn(engine, weight):
 def test_class_weights_count(engine, class_weight, weight):
     how = {"max_depth": 3, "random_state": 0}
     mine = weald.DecisionTreeClassifier(engine=engine, class_weight=class_weight, **how).fit(X, Y, weight).tree_
-    if class_weight == "balanced":  # which counts rows in scikit-learn, and weights here
+    if class_weight == "balanced":  # scikit-learn counts rows here, weald sums weights
         of_class = np.bincount(Y, weights=weight)
         class_weight = dict(enumerate(of_class.sum() / (3 * of_class)))
     other = tree.DecisionTreeClassifier(class_weight=class_weight, **how).fit(X, Y, weight).tree_
@@ -71,7 +71,7 @@ def test_draws_weigh_as_their_classes(engine, class_weight):
         shares = one.tree_.value[0, 0]
         weights = one.tree_.class_weights[0]
         np.testing.assert_allclose(weights / weights.sum(), shares, rtol=1e-12)
-        if class_weight == "balanced_subsample":  # every class weighs the same, all together as much as the draws
+        if class_weight == "balanced_subsample":  # all classes have equal weight, in total the number of draws
             np.testing.assert_allclose(weights, np.full(3, N / 3), rtol=1e-5)
 
 

@@ -17,7 +17,7 @@ FILE = Path(__file__).with_name("fingerprints.json")
 
 N_ROWS, N_FEATURES = 120, 5
 
-# What differs from a plain random forest.
+# Differences from a plain random forest.
 WAYS = {
     "plain": {},
     "one tree that sees all": {"bootstrap": False, "max_features": N_FEATURES},
@@ -31,12 +31,12 @@ WAYS = {
     "two on a path": {"max_interacting": 2, "max_leaf_nodes": 12},
     "weighed features": {"feature_weights": (1.0, 0.25, 3.0, 0.0, 1.0)},
 }
-# Where there are categories.
+# Cases with categories.
 CATEGORY_WAYS = {
     "penalized categories": {"category_penalty": 1.5},
     "many categories in order": {"category_penalty": 1.5, "max_categories": 10},
 }
-# Where there are no categories, whose order and places mean nothing.
+# Cases without categories, since the order of categories has no meaning.
 NUMBER_WAYS = {"random cuts": {"random_cuts": True, "bootstrap": False}}
 BOUND_WAYS = {
     "rising and falling": {"monotonic": (1, -1, 0, 0, 1)},

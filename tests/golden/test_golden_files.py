@@ -20,7 +20,7 @@ def test_there_are_golden_files():
 def test_a_golden_file_is_read_and_predicts_the_same_bits(file):
     expected = json.loads(file.with_suffix(".json").read_text())
     found = told_by(weald.load(file))
-    later = found.pop("parameters"), expected.pop("parameters")  # a later version may have more of them
+    later = found.pop("parameters"), expected.pop("parameters")  # later versions may have more
     assert found == expected
     assert all(part in later[0] for part in ("random_state", "engine"))
     if file.stem == "mappable":

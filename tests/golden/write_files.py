@@ -16,7 +16,7 @@ from weald.io.files import FORMAT
 
 FOLDER = Path(__file__).with_name("files") / FORMAT
 
-# Name of the file: the model, and how it is saved.
+# File name -> the model and the options of save.
 CASES = {
     "classifier": ("RandomForestClassifier, missing values", {}),
     "regressor": ("RandomForestRegressor, missing values", {}),

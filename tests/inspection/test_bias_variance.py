@@ -14,8 +14,8 @@ XR, YR = (part[:150] for part in load_diabetes(return_X_y=True))
 
 
 def test_numbers_are_taken_apart_row_by_row():
-    said, rows = np.array([1.0, 3.0, 4.0, 7.0]), np.array([0, 0, 2, 0])
-    found = bias_variance._of_numbers(said, rows, np.array([2.0, 9.0, 5.0]))
+    predicted, rows = np.array([1.0, 3.0, 4.0, 7.0]), np.array([0, 0, 2, 0])
+    found = bias_variance._of_numbers(predicted, rows, np.array([2.0, 9.0, 5.0]))
     main = (1 + 3 + 7) / 3
     assert found.main[[0, 2]].tolist() == [main, 4.0]
     assert np.isnan(found.main[1])
@@ -27,8 +27,8 @@ def test_numbers_are_taken_apart_row_by_row():
 
 def test_classes_are_taken_apart_row_by_row():
     """Row 0: main class right, one vote of four against it. Row 1: main class wrong, one of three is right."""
-    said = np.array(["a", "a", "b", "a", "b", "b", "c"])
-    found = bias_variance._of_classes(said, np.array([0, 0, 0, 0, 1, 1, 1]), np.array(["a", "c"]))
+    predicted = np.array(["a", "a", "b", "a", "b", "b", "c"])
+    found = bias_variance._of_classes(predicted, np.array([0, 0, 0, 0, 1, 1, 1]), np.array(["a", "c"]))
     assert found.main.tolist() == ["a", "b"]
     assert found.bias == 1 / 2
     assert found.unbiased_variance == pytest.approx(1 / 4 / 2)

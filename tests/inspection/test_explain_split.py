@@ -103,7 +103,7 @@ def test_groups_and_strata_are_given_again():
 def test_gains_are_those_of_the_rows(criterion):
     table = make(criterion, "whole")
     if criterion in definition.OF_COUNTS:
-        table = replace(table, target=table.target + 1)  # sides of zeros alone are not admissible
+        table = replace(table, target=table.target + 1)  # sides with zeros only are not admissible
     tree = single(criterion, max_depth=2).fit(table.X, table.target, sample_weight=table.weight)
     names = ["x0", "x1", "x2"]
     inside = tree.decision_path(table.X).toarray().astype(bool)

@@ -38,8 +38,8 @@ def fitted(request):
     return MODELS[request.param]
 
 
-def loss(model, y, said):
-    return (said != y).astype(float) if hasattr(model, "classes_") else (said - y) ** 2
+def loss(model, y, predicted):
+    return (predicted != y).astype(float) if hasattr(model, "classes_") else (predicted - y) ** 2
 
 
 def is_new_to(model, y):
@@ -291,7 +291,7 @@ def test_debiased_mdi_does_not_favor_many_values():
         plain.append(weald.importance(model, x, y, kind="mdi").values)
         debiased.append(weald.importance(model, x, y, kind="debiased_mdi").values)
     signal, noise = np.mean(plain, axis=0)
-    assert noise > 2 * signal  # for it has many values
+    assert noise > 2 * signal  # since it has many values
     signal, noise = np.mean(debiased, axis=0)
     assert abs(noise) < 0.1 * signal
 
@@ -447,8 +447,8 @@ def test_scikit_learns_own_selector_works_too(fitted):
     model, y = fitted
     selector = SelectFromModel(model, max_features=3, threshold=-np.inf).fit(X, y)
     assert set(np.flatnonzero(selector.get_support())) == {0, 1, 4}
-    said = make_pipeline(selector, model).fit(X, y).predict(X)
-    assert mean_squared_error(y, said) < y.var()
+    predicted = make_pipeline(selector, model).fit(X, y).predict(X)
+    assert mean_squared_error(y, predicted) < y.var()
 
 
 @pytest.mark.parametrize(
@@ -473,7 +473,7 @@ def test_new_rows_are_read_with_the_categories_of_the_fit():
     X = pd.DataFrame({"tree": tree, "noise": rng.normal(size=400)})
     y = np.isin(tree, ["beech", "oak"])
     forest = weald.RandomForestClassifier(20, max_features=None, random_state=0).fit(X, y)
-    new = X[X["tree"] != "ash"]  # the others would be numbered 0, 1, 2 by themselves
+    new = X[X["tree"] != "ash"]  # otherwise the remaining trees would be numbered 0, 1, 2
     found = weald.importance(forest, new, y[new.index], rows="new", kind="permutation_forest")
     assert found.values[0] > 0.3
     weights = np.where(new["tree"] == "elm", 0.0, 1.0)  # rows without weight are left out

@@ -31,7 +31,7 @@ def test_a_mean_is_a_weighted_mean_of_training_targets(weight, bootstrap):
     found = forest.weights(NEW, X, Y, weight)
     assert found.shape == (30, N)
     np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
-    # Targets are integers in a forest: 2^-35 of their range where weights are in fixed point, 2^-50 or so elsewhere.
+    # Targets are stored as integers: 2^-35 of their range with fixed-point weights, about 2^-50 otherwise.
     np.testing.assert_allclose(found @ Y, forest.predict(NEW), rtol=1e-9 if weight is WEIGHTS["fractional"] else 1e-12)
 
 
@@ -45,7 +45,7 @@ def test_shares_are_weighted_means_of_classes(class_weight, voting, weight):
     np.testing.assert_allclose(found @ np.eye(3)[CLASSES], forest.predict_proba(NEW), atol=1e-13)
 
 
-@pytest.mark.filterwarnings("ignore:.*in the bag of every tree")  # two rows are, and have no weights
+@pytest.mark.filterwarnings("ignore:.*in the bag of every tree")  # two rows are in every bag, and have no weights
 @pytest.mark.parametrize("weight", WEIGHTS)
 def test_the_training_rows_own_weights_are_those_of_out_of_bag_predictions(weight):
     weight = WEIGHTS[weight]

@@ -175,7 +175,7 @@ def test_bags_of_groups_need_the_groups_again():
         weald.importance(model, X, CLASSES)
     found = weald.importance(model, X, CLASSES, kind="local", fit_params={"groups": groups}).values
     unknown = np.isnan(found[:, 0]).reshape(-1, 3)
-    assert (unknown.all(axis=1) == unknown.any(axis=1)).all()  # a group is out of bag as a whole, or not at all
+    assert (unknown.all(axis=1) == unknown.any(axis=1)).all()  # a group is either completely out of bag or not at all
     assert unknown.any()
 
 

@@ -20,10 +20,10 @@ def count_by_hand(model, x, y, weight):
     outside = np.zeros((len(x), model.forest_.n_trees), dtype=bool)
     for t in range(model.forest_.n_trees):
         outside[out.rows(t), t] = True
-    said = np.array([tree.predict(x) for tree in model.estimators_]).T
+    predicted = np.array([tree.predict(x) for tree in model.estimators_]).T
     margins, others = np.full(len(x), np.nan), np.zeros(len(x), dtype=int)
     for r in range(len(x)):
-        shares = [np.mean(said[r, outside[r]] == k) if outside[r].any() else np.nan for k in range(3)]
+        shares = [np.mean(predicted[r, outside[r]] == k) if outside[r].any() else np.nan for k in range(3)]
         others[r] = max((k for k in range(3) if k != y[r]), key=lambda k: (shares[k], -k))
         margins[r] = shares[y[r]] - shares[others[r]]
     seen = outside.any(axis=1)
@@ -31,7 +31,7 @@ def count_by_hand(model, x, y, weight):
     variance = np.average((margins[seen] - mean) ** 2, weights=weight[seen])
     deviations = []
     for t in range(model.forest_.n_trees):
-        raw = (said[:, t] == y).astype(float) - (said[:, t] == others)
+        raw = (predicted[:, t] == y).astype(float) - (predicted[:, t] == others)
         out_of_bag = outside[:, t]
         center = np.average(raw[out_of_bag], weights=weight[out_of_bag])
         deviations.append(math.sqrt(np.average((raw[out_of_bag] - center) ** 2, weights=weight[out_of_bag])))

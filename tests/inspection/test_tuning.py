@@ -91,7 +91,7 @@ def test_numbers_of_trees_that_leave_rows_without_a_score_do_not_win(search, lab
 
 
 def test_an_unknown_error_gives_way_to_a_known_one():
-    few = weald.RandomForestClassifier(1, random_state=3)  # both rows are in the bag of the first tree
+    few = weald.RandomForestClassifier(1, random_state=3)  # the bag of the first tree has both rows
     found = weald.tune(few, X[:1].repeat(2, 0), ["a", "b"], grid={"n_estimators": [1, 30]})
     assert np.isnan(found.path[0].error)
     assert not found.path[0].is_best

@@ -48,7 +48,7 @@ REGRESSORS = (weald.RandomForestRegressor, weald.ExtraTreesRegressor)
 
 @cache
 def models() -> dict[str, tuple[Any, Any]]:
-    """By name: a fitted model, and rows to predict."""
+    """Map names to a fitted model and rows to predict."""
     X, classes, signal = table()
     two, frame, labels = classes > 0, with_names_and_categories(), np.array(["low", "middle", "high"])[classes]
     weight = np.random.default_rng(1).random(N_ROWS) + 0.1

@@ -29,8 +29,8 @@ from weald.io.compression import unzip
 from weald.io.values import Reader
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "files"
-EVERY = 8  # of so many wrong files one is used in every way, if it can be; the others walk rows down their trees
-MOST_BYTES = 2**26  # of memory that a wrong file may ask for here
+EVERY = 8  # one in this many invalid files is used in every possible way; the others only predict
+MOST_BYTES = 2**26  # limit for memory that an invalid file may allocate here
 
 ODD_VALUES = [
     None, True, False, -1, 0, 1, 2, 3, 7, 255, 256, 65535, 2**31 - 1, 2**31, 2**32, 2**40, 2**63, 2**64, -(2**63),
@@ -131,7 +131,7 @@ def sign(texts, arrays) -> bytes:
 def unsign_trees(notes, arrays) -> None:
     """Give all trees the hash that every forest has here."""
     found = arrays.get(tree_hashes.ARRAY)
-    if found is not None and tree_hashes.ARRAY not in notes["zipped"]:  # hashes that compress are zeros already
+    if found is not None and tree_hashes.ARRAY not in notes["zipped"]:  # compressed hashes are zeros already
         arrays[tree_hashes.ARRAY] = np.zeros_like(found)
         roots = [tree_hashes.merkle_root(of_target) for of_target in np.zeros_like(found)]
         notes["optional"][tree_hashes.NOTE]["roots"] = roots
@@ -261,7 +261,7 @@ def use(model, X) -> None:
         model.predict(X)
         model.apply(X)
         _ = model.feature_importances_
-    except (WealdError, ValueError, TypeError):  # X is not of the model's columns, or a parameter is odd
+    except (WealdError, ValueError, TypeError):  # X does not match the model, or a parameter is invalid
         pass
 
 

@@ -148,5 +148,5 @@ def test_changed_arrays_are_refused_or_predict_probabilities(method):
             found = files.read(sign(texts, arrays))
         except FormatError:
             continue
-        said = found.predict_proba(X)
-        assert ((said >= 0) & (said <= 1)).all()
+        predicted = found.predict_proba(X)
+        assert ((predicted >= 0) & (predicted <= 1)).all()

@@ -21,7 +21,7 @@ from weald.io.packing import pack
 
 NAMES = list(models())
 LEAF_TARGETS = ("targets of leaves", "targets of leaves, weights")
-KEPT_OUT = {"_training_bags"}  # of files and pickles: the order of the training rows
+KEPT_OUT = {"_training_bags"}  # files and pickles lack the order of the training rows
 
 
 def same(one, other):
@@ -179,13 +179,13 @@ def test_only_a_mappable_file_can_be_mapped(tmp_path):
         weald.load(tmp_path / "m.weald", mmap=True)
 
 
-# Regression trees whose leaves hold different numbers, are bound, or weigh fractions: more must be told of them.
+# Regression trees that need more bytes: leaves with different numbers, bounded values or fractional weights.
 TAKE_MORE = (*LEAF_TARGETS, "wide leaves", "pruned means", "bound means", "weights without bags", "huge numbers")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_node_takes_few_bytes(name):
-    """Twelve, and four for each class of a leaf beyond the first."""
+    """The limit in bytes: twelve per node, and four for each class of a leaf beyond the first."""
     forest = models()[name][0].forest_
     _, arrays = pack(forest)
     n_entries = len(forest.leaf_class) + len(forest.category_sets) - (forest.feature < 0).sum()
@@ -399,7 +399,7 @@ def test_a_forest_that_readers_would_refuse_is_not_written(name, tmp_path):
     model = copy.copy(models()[kinds.get(name, "RandomForestClassifier")][0])
     array = getattr(model.forest_, name).copy()
     array[0] = WRONG[name]
-    if name == "category_sets":  # of which the first must have two to be out of order
+    if name == "category_sets":  # the first must have two categories to be out of order
         array[:] = WRONG[name]
     model.forest_ = dataclasses.replace(model.forest_, **{name: array})
     for options in ({}, {"mappable": True}):

@@ -10,7 +10,7 @@ import weald
 from tests.io.export.models import MODELS, fitted, make_frame, make_table
 from weald.io.export.parity import answer, rows_to_compare
 
-KEPT_OUT = {"_training_bags"}  # of files: the order of the training rows
+KEPT_OUT = {"_training_bags"}  # files lack the order of the training rows
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -54,7 +54,7 @@ def test_nothing_but_the_header_is_read_when_a_file_is_mapped(file, tmp_path):
 
 @pytest.mark.sanitize
 def test_a_packed_forest_that_is_damaged_is_refused_or_walked_without_harm(file):
-    """Any byte of it; the digest of the arrays is not checked when a file is mapped."""
+    """Change any byte of it; the digest of the arrays is not checked when a file is mapped."""
     arrays = container.read(file.read_bytes()).arrays
     X = np.random.default_rng(1).normal(size=(9, 4)).astype(np.float32)
     whole_forest, dice, refused = weald.load(file).forest_, np.random.default_rng(0), 0
@@ -63,7 +63,7 @@ def test_a_packed_forest_that_is_damaged_is_refused_or_walked_without_harm(file)
         buffer = arrays[f"packed.{NativeEngine().packed_mark}.{size}"].copy()
         at = dice.integers(0, 200 if case % 3 else len(buffer))
         buffer[at] ^= 1 << dice.integers(0, 8)
-        forest = dataclasses.replace(whole_forest)  # which has been packed in no way
+        forest = dataclasses.replace(whole_forest)  # a forest without packed forms
         NativeEngine().find_packed(forest, {size: buffer})
         try:
             NativeEngine().sum_votes(forest, X if size == "small" else X + 1e-12, "soft")
@@ -108,10 +108,14 @@ KINDS = ("Rss", "Pss", "Private_Dirty")  # in kilobytes
 
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="needs Linux")
 def test_processes_share_one_copy(file):
-    """All of them together use as much memory for the file as a single one."""
-    context = scripts.SERVER  # what is forked from here may wait for locks that other threads have
+    """All processes together use as much memory for the file as a single one."""
+    context = scripts.SERVER  # processes forked from here could wait for locks of other threads
     ready, done, told = context.Barrier(N_PROCESSES), context.Barrier(N_PROCESSES), context.Queue()
-    how = {"target": predict_and_wait, "args": (file, ready, done, told), "daemon": True}  # none is waited for at exit
+    how = {
+        "target": predict_and_wait,
+        "args": (file, ready, done, told),
+        "daemon": True,
+    }  # the exit does not wait for it
     workers = [context.Process(**how) for _ in range(N_PROCESSES)]
     for worker in workers:
         worker.start()
@@ -140,7 +144,7 @@ def test_trees_that_begin_beyond_the_file_are_refused_before_a_node_is_read(star
         weald.load(path, mmap=True).apply(X)
 
 
-# What looks at the arrays themselves, not at what is packed.
+# Functions that read the arrays instead of the packed form.
 WAYS = {
     "apply": lambda m, X: m.apply(X),
     "predict, not packed": lambda m, X: m.predict(X),
@@ -185,7 +189,7 @@ def test_arrays_that_lead_elsewhere_are_refused_whatever_looks_at_them(file, nam
         change_mapped(file, path, {f"forest.{name}": array})
         for way, look in WAYS.items():
             if way.startswith("predict") and name in {"weight", "decrease", "leaf_weight"}:
-                continue  # which are not looked at
+                continue  # not checked
             with pytest.raises(FormatError, match="damaged"):
                 look(weald.load(path, mmap=True), X)
 

@@ -146,7 +146,7 @@ def bags_of(notes):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"n_draws": 2**31 - 1},  # of bags of nine
+        {"n_draws": 2**31 - 1},  # bags have nine draws
         {"n_draws": 10},
         {"n_draws": 8},
         {"n_draws": 2**40},
@@ -225,7 +225,7 @@ def test_a_later_minor_version_is_read():
 
 
 class Evil:
-    """What a pickle could do."""
+    """An object whose pickle executes code."""
 
     def __reduce__(self):
         return (pytest.fail, ("code was run",))

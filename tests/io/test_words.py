@@ -133,7 +133,7 @@ def test_a_contract_without_its_word_is_refused(monkeypatch):
 
 @pytest.mark.parametrize("file", GOLDEN, ids=lambda file: f"{file.parent.name}-{file.stem}")
 def test_trees_stay_of_the_contract_that_they_were_grown_under(file, tmp_path, monkeypatch):
-    """Whatever the contract of later versions: fingerprints stay, also when a forest is saved again."""
+    """Fingerprints do not change with later versions of the contract, also if a forest is saved again."""
     told = json.loads(file.with_suffix(".json").read_text())["fingerprint"]
     for module in ("weald.io.files", "weald.io.packing"):
         monkeypatch.setattr(f"{module}.CONTRACT_VERSION", 9)

@@ -23,7 +23,7 @@ from weald.engines.reference.engine import ReferenceEngine
 from weald.estimators import multi_output
 
 CRITERIA = tuple(criteria.tasks())
-# Medians are searched in one way, whatever the size of a node, and the definition takes long for many rows.
+# Medians have a single search method, and the definition is slow for many rows.
 OF_SUMS = tuple(c for c in CRITERIA if c not in definition.OF_MEDIANS)
 OF_SEVERAL_TARGETS = tuple(c for c in CRITERIA if c not in multi_output.SINGLE)
 REFERENCE = ReferenceEngine()
@@ -38,7 +38,7 @@ def is_of_classes(criterion: str) -> bool:
 
 # ------------------------------------------------------------------------------------------------------------ tables
 
-# Each makes n values from a generator; together they hold ties, constants, neighbors, extremes and infinities.
+# Each makes n values from a generator; together they cover ties, constants, close values, extremes and infinities.
 COLUMNS = {
     "many": lambda rng, n: rng.normal(size=n),
     "rounded": lambda rng, n: np.round(rng.normal(size=n), 1),
@@ -69,7 +69,7 @@ def make_table(n_rows, columns, n_classes, *, target="learnable", weights="none"
     X[rng.random(X.shape) < missing] = np.nan
     if n_distinct:
         X = X[rng.integers(0, n_distinct, n_rows) % n_rows]
-    if target == "balanced":  # each row with two targets: no cut gains anything, and all of them tie
+    if target == "balanced":  # each row occurs with two targets: no cut has a gain, and all cuts tie
         X = X[np.arange(n_rows) // 2]
     weight = _make_weights(rng, n_rows, weights)
     whole = weights in {"none", "whole"}
@@ -80,7 +80,7 @@ def make_table(n_rows, columns, n_classes, *, target="learnable", weights="none"
 
 def _make_target(rng, X, n_classes, target):
     n_rows = len(X)
-    of_columns = np.where(np.abs(X) > 3, np.sin(np.nan_to_num(X, posinf=3, neginf=-3)), X)  # categories in no order
+    of_columns = np.where(np.abs(X) > 3, np.sin(np.nan_to_num(X, posinf=3, neginf=-3)), X)  # unordered categories
     signal = np.nan_to_num(of_columns[:, :3]).sum(axis=1) + 0.4 * rng.normal(size=n_rows)
     if target == "noise":
         signal = rng.normal(size=n_rows)
@@ -164,7 +164,7 @@ class Case:
     max_bins: int = 65_535
     seed: int = 1
     n_trees: int = 2
-    words: dict = field(default_factory=dict)  # what the table was made from
+    words: dict = field(default_factory=dict)  # the source of the table
 
     def __post_init__(self):
         """Criteria of counts need targets of at least 0: others become 0, row by row."""
@@ -306,7 +306,7 @@ def probe_rows(table, forest, seed=0, n_rows=40):
 
 
 def outcome(engine, case, n_threads=1, n_at_once=0):
-    """Do all that an engine can do; return the results by name. The number of trees may be announced."""
+    """Run all operations of an engine; return the results by name. The number of trees may be announced."""
     coded = engine.code(case.table, case.max_bins, n_threads, None, n_at_once)
     forest = engine.grow(coded, case.growth, case.seed, 0, case.n_trees, n_threads, None)
     rows = probe_rows(case.table, forest)

@@ -9,7 +9,7 @@ from tests.conftest import UNDER_SANITIZERS
 
 QUICK = {"gini", "squared_error"}
 LONG = {"test_large_nodes.py"}  # its tables have thousands of rows
-OWN = {"test_counts.py", "test_medians.py", "test_impurity.py"}  # tests of a criterion of their own
+OWN = {"test_counts.py", "test_medians.py", "test_impurity.py"}  # tests written for one criterion
 
 
 def pytest_collection_modifyitems(items):

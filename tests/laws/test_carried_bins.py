@@ -61,7 +61,7 @@ def test_copies_and_limits_do_not_matter(criterion):
 
 
 def test_targets_far_off_hide_no_cut():
-    """A few targets are a million times as far from the mean as the others: bounds from squares are loose."""
+    """A few targets are a million times as far from the mean as all others, so bounds from squares are loose."""
     rng = np.random.default_rng(24)
     X = np.column_stack([rng.normal(size=2000), rng.integers(0, 900, 2000)])
     y = np.sin(3 * X[:, 0]) + 1e-3 * rng.normal(size=2000)

@@ -60,9 +60,9 @@ def test_the_first_split_is_that_of_scikit_learn(seed):
     x = rng.normal(size=(n, 3)).astype(np.float32).astype(float)
     rate = np.exp(rng.normal() - 0.5 + x @ rng.normal(size=3) * 0.5)
     y = rng.poisson(rate) * (1.0 if seed % 3 else rng.gamma(2.0, size=n))
-    y[:2] += 1.0  # two counts alone are cut apart by many equal splits
+    y[:2] += 1.0  # two single counts can be separated by many equal splits
     w = None if seed % 2 else rng.integers(1, 5, n).astype(float)
-    # Two columns can cut off the same row; scikit-learn then draws one of them.
+    # Two columns can isolate the same row; scikit-learn then draws one of them.
     seeds = [
         DecisionTreeRegressor(criterion="poisson", max_depth=1, random_state=s).fit(x, y, w).tree_ for s in range(8)
     ]
@@ -162,8 +162,8 @@ def test_an_outlier_takes_no_digits_of_the_counts():
     tree = weald.DecisionTreeRegressor(criterion="poisson").fit(np.arange(120.0)[:, None], y)
     assert tree.forest_.target_center == 0
     assert tree.predict([[7.0]]) == 1e16
-    said = np.delete(tree.predict(np.arange(120.0)[:, None]), 7)
-    assert np.isin(np.round(said, 6), np.unique(Y[Y > 0])).mean() > 0.3  # pure leaves, to many digits
+    predicted = np.delete(tree.predict(np.arange(120.0)[:, None]), 7)
+    assert np.isin(np.round(predicted, 6), np.unique(Y[Y > 0])).mean() > 0.3  # pure leaves, to many digits
 
 
 # ----------------------------------------------------------------------------------------------------------- bad input
@@ -180,7 +180,11 @@ BAD = {
     "none": (None, DataError, "y"),
     "sparse": (sparse.csr_array(Y[:, None]), (DataError, DataTypeError), "for y is not supported|y is sparse"),
     "complex": (Y + 1j, DataTypeError, "neither a number nor a label"),
-    "two targets": (np.column_stack([Y, Y]), ParameterError, "criterion='poisson' does not support several targets"),
+    "two targets": (
+        np.column_stack([Y, Y]),
+        ParameterError,
+        "criterion='poisson' does not support multi-output targets",
+    ),
     "dates": (np.full(120, np.datetime64("2026-01-01")), DataTypeError, "not numbers"),
 }
 

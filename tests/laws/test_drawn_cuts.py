@@ -37,7 +37,7 @@ def test_doubling_a_column_leaves_the_shape_and_doubles_the_cuts(criterion, engi
     case = data.draw(cases(criterion))
     case = replace(case.on(replace(case.table, categorical=frozenset())), growth=replace(case.growth, random_cuts=True))
     X = np.where(np.abs(case.table.X) < 2.0**900, case.table.X, 1.0)
-    X[np.abs(X) < 2.0**-900] = 0.0  # the smallest numbers have no room for halves
+    X[np.abs(X) < 2.0**-900] = 0.0  # the smallest numbers cannot be halved
     one, other = (grow(engine, case.on(replace(case.table, X=table))) for table in (X, X * 2.0**60))
     for name, array in one.arrays().items():
         expected = array * 2.0**60 if name == "threshold" else array

@@ -26,7 +26,7 @@ def fit(table, n_estimators, **given):
     given = {"oob_score": True} | given
     model = kind(n_estimators, random_state=3, categorical_features=categorical, **given)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # rows in every bag, idle class weights
+        warnings.simplefilter("ignore")  # warnings about rows in every bag and unused class weights
         return model.fit(table.X, table.target, sample_weight=table.weight)
 
 
@@ -89,8 +89,8 @@ def test_each_number_on_new_data_is_the_error_of_the_truncated_model(criterion, 
         surface = weald.surface(model, new.X, new.target, *names, values=values)
         for at in np.ndindex(*surface.errors.shape):
             setting = {name: values[name][i] for name, i in zip(names, at, strict=True)}
-            said = model.truncate(**setting).predict(new.X)
-            expected = np.mean(said != target) if n_classes else np.mean((said - target) ** 2)
+            predicted = model.truncate(**setting).predict(new.X)
+            expected = np.mean(predicted != target) if n_classes else np.mean((predicted - target) ** 2)
             assert surface.errors[at] == pytest.approx(expected, rel=1e-12)
 
 

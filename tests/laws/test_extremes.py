@@ -9,7 +9,7 @@ import weald
 from tests.laws.cases import CRITERIA, is_of_classes
 from weald.engines.reference import definition
 
-ROUNDED = "ignore:.* is rounded to multiples"  # as numbers are where one is so large, and the user is told
+ROUNDED = "ignore:.* is rounded to multiples"  # one very large number rounds all others, with a warning
 pytestmark = [pytest.mark.sanitize, pytest.mark.filterwarnings(ROUNDED)]
 
 N = 24
@@ -101,17 +101,17 @@ def hold(criterion, x, y, weight=None):
         native.fit(x, y, sample_weight=weight)
         reference.fit(x, y, sample_weight=weight)
         assert native.forest_.fingerprint() == reference.forest_.fingerprint()
-        said = native.predict_votes(x)
-        assert np.array_equal(said, reference.predict_votes(x), equal_nan=True)
+        predicted = native.predict_votes(x)
+        assert np.array_equal(predicted, reference.predict_votes(x), equal_nan=True)
         if is_of_classes(criterion):
             np.testing.assert_allclose(native.predict_proba(x).sum(axis=1), 1)
             assert set(native.predict(x)) <= set(np.asarray(y))
         else:
             halves = np.asarray(y, dtype=float) / 2
             slack = (halves.max() - halves.min()) * 1e-9 + 1e-9 * abs(halves).max()
-            said = native.predict(x) / 2
-            assert halves.min() - slack <= said.min()
-            assert said.max() <= halves.max() + slack
+            predicted = native.predict(x) / 2
+            assert halves.min() - slack <= predicted.min()
+            assert predicted.max() <= halves.max() + slack
         assert pickle.loads(pickle.dumps(native)).predict(x).tobytes() == native.predict(x).tobytes()
         importances = native.feature_importances_
         assert np.isfinite(importances).all()
@@ -172,8 +172,8 @@ def test_products_of_weights_may_be_beyond_the_doubles(name, engine):
     first, second, of_first, of_second, expected = PRODUCTS[name]
     x, y = np.zeros((6, 1)), np.repeat([0, 1], 3)
     model = weald.DecisionTreeClassifier(class_weight={0: of_first, 1: of_second}, engine=engine)
-    said = model.fit(x, y, sample_weight=np.repeat([first, second], 3)).predict_proba(x[:1])[0, 1]
-    assert said == pytest.approx(expected, abs=1e-9)
+    predicted = model.fit(x, y, sample_weight=np.repeat([first, second], 3)).predict_proba(x[:1])[0, 1]
+    assert predicted == pytest.approx(expected, abs=1e-9)
     assert (model.forest_.leaf_weight >= 1).all()
 
 

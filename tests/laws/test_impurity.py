@@ -15,7 +15,7 @@ each = pytest.mark.parametrize("criterion", CRITERIA)
 of_impurity = pytest.mark.parametrize("criterion", [c for c in CRITERIA if c not in definition.OF_COUNTS])
 both = pytest.mark.parametrize("engine", ENGINES)
 
-# The textbook's formulas, of class shares or of targets with their shares.
+# The textbook formulas, from class fractions or from targets with their fractions.
 TEXTBOOK = {
     "gini": lambda p: 1 - (p**2).sum(),
     "entropy": lambda p: -(p[p > 0] * np.log2(p[p > 0])).sum(),
@@ -145,7 +145,7 @@ def test_class_weights_weigh_the_rows_of_a_class(criterion, engine, class_weight
 @each
 def test_the_xor_square_is_learned_though_no_first_cut_gains_anything(criterion, engine, n_copies):
     x = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]).repeat(n_copies, axis=0)
-    y = (x[:, 0] != x[:, 1]).astype(int) + (criterion in definition.OF_COUNTS)  # of which 0 alone is no side
+    y = (x[:, 0] != x[:, 1]).astype(int) + (criterion in definition.OF_COUNTS)  # a side must not consist of zeros only
     model = weald.DecisionTreeClassifier if is_of_classes(criterion) else weald.DecisionTreeRegressor
     tree = model(criterion=criterion, engine=engine).fit(x, y)
     assert tree.predict(x).tolist() == y.tolist()

@@ -160,7 +160,7 @@ def stretch(column, rng):
 @some_data
 def test_a_strictly_increasing_map_of_a_column_leaves_the_shape(criterion, engine, data):
     case = data.draw(cases(criterion, max_bins=data.draw(st.sampled_from([0, 65_535]))))
-    case = replace(case, growth=replace(case.growth, random_cuts=False))  # those are drawn by value
+    case = replace(case, growth=replace(case.growth, random_cuts=False))  # random cuts are drawn by value
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     mapped = case.table.X.copy()
     for f in set(range(case.table.n_features)) - case.table.categorical:
@@ -256,7 +256,7 @@ def test_a_tree_depends_on_its_number_alone(criterion, engine, data):
 def test_a_pickled_forest_is_the_same(criterion, engine, data):
     case = data.draw(cases(criterion))
     forest = grow(engine, case)
-    engine.leaves(forest, case.table.X, 1, None)  # what engines keep beside a forest is no part of it
+    engine.leaves(forest, case.table.X, 1, None)  # caches of engines are not part of the forest
     twin = pickle.loads(pickle.dumps(forest))
     assert twin.fingerprint() == forest.fingerprint()
     assert twin.origins == forest.origins

@@ -27,7 +27,7 @@ from tests.laws.cases import (
 )
 from weald.data.table import Table
 
-# Codes that span little, middling, and much, against the rows of a node.
+# Codes with a small, medium and large range, compared with the rows of a node.
 COLUMNS = ("many", "rounded", "few", "neighbors")
 
 

@@ -37,7 +37,7 @@ WEIGHTS = {"none": np.ones(120), "whole": RNG.integers(1, 4, 120).astype(float),
 
 
 def median_of(y, w):
-    """The weighted median: the mean of both where a half of the weight lies on each side."""
+    """The weighted median: the mean of both medians if half of the weight lies on each side."""
     order = np.argsort(y)
     ends, half = np.cumsum(w[order]), w.sum() / 2
     low = y[order][np.searchsorted(ends, half * (1 - 1e-12))]
@@ -65,7 +65,7 @@ def test_nodes_hold_the_median_and_the_mean_deviation_from_it(engine, weights):
 @pytest.mark.parametrize(
     ("y", "weight", "median"),
     [
-        ([1.0, 2.0, 3.0, 10.0], None, 2.5),  # a half of the rows on each side: the mean of both, as in scikit-learn
+        ([1.0, 2.0, 3.0, 10.0], None, 2.5),  # half of the rows on each side: the mean of both, as in scikit-learn
         ([1.0, 2.0, 3.0], None, 2.0),
         ([1.0, 2.0, 3.0], [1, 1, 2], 2.5),
         ([1.0, 2.0, 3.0], [1, 1, 3], 3.0),
@@ -119,7 +119,7 @@ def test_whole_trees_are_those_of_scikit_learn(least):
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("whole", [True, False])
 def test_weights_that_move_the_median_far_take_the_other_way_of_counting(whole, missing):
-    """Heavy rows of low and high targets take turns, and the light rows between them are passed each time."""
+    """Heavy rows of low and high targets alternate, so the median moves past the light rows each time."""
     n = 400
     rng = np.random.default_rng(3)
     place = np.arange(n)

@@ -48,7 +48,7 @@ def walk(engine, forest, X, *, hard=False):
     sums = np.zeros((len(X), max(1, forest.n_classes)))
     leaves = engine.leaves(forest, np.asarray(X, dtype=np.float64)) + forest.tree_start[:-1]
     weights = forest.tree_weight if len(forest.tree_weight) else np.ones(forest.n_trees)
-    with np.errstate(over="ignore"):  # extreme targets add up to infinity in both
+    with np.errstate(over="ignore"):  # sums of extreme targets overflow in both
         for weight, leaf in zip(weights, leaves.T, strict=True):
             sums += weight * shares[leaf]
     return sums
@@ -69,7 +69,7 @@ def rows_near_thresholds(forest, rng, n_rows, dtype):
     """Rows with values on thresholds, adjacent to them, far away, or missing."""
     inf = dtype(np.inf)
     X = np.empty((n_rows, forest.n_features), dtype=dtype)
-    with np.errstate(all="ignore"):  # of what float32 does not hold
+    with np.errstate(all="ignore"):  # values that are not exact in float32
         for f in range(forest.n_features):
             here = forest.feature == f
             cut = forest.threshold[here & (forest.flags & CATEGORICAL == 0)].astype(dtype)
@@ -123,7 +123,7 @@ def test_neither_threads_nor_order_nor_batches_change_a_bit(criterion, columns, 
         assert np.concatenate(batches).tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize("n_categories", [31, 32, 63, 64, 700, 70_000])  # where sets leave words, and become lists
+@pytest.mark.parametrize("n_categories", [31, 32, 63, 64, 700, 70_000])  # words of sets, and lists
 @pytest.mark.parametrize("size", SIZES)
 def test_sets_of_categories_agree_with_the_definition(n_categories, size):
     rng = np.random.default_rng(0)
@@ -266,7 +266,7 @@ def test_a_tree_that_is_none_is_not_packed(name, size):
 
 
 def in_portions(n_nodes):
-    """Pack trees in portions: at most this many nodes, or one tree for each thread."""
+    """Pack trees in batches of at most this many nodes, or one tree per thread."""
     return mock.patch.multiple(native, NODES_AT_ONCE=n_nodes, CELLS_PER_NODE=1 << 40)
 
 
@@ -314,7 +314,7 @@ def test_more_trees_than_bags_are_drawn_at_once(n_nodes):
 
 
 def assert_alike_in_core(table, growth, forest, n_nodes):
-    """Compare the results of portions with either size of nodes with those of the packed forest."""
+    """Compare the results of batches, with both node sizes, with those of the packed forest."""
     coded, rows, n_trees = NATIVE.code(table, 0, 1, None), table.X.astype(np.float32), forest.n_trees
     drawn, trees = [NATIVE.core.Growth(**vars(growth))], [(0, *tree) for tree in forest.origins[0].trees()]
 
@@ -403,9 +403,7 @@ def test_portions_are_for_rows_that_suit_them():
         look(table.X + 1e-12, small_is_exact=True)
     with pytest.raises(ValueError, match="differ in the number of features"):
         look(table.X[:, :3], small_is_exact=False)
-    with pytest.raises(
-        ValueError, match="bags are not those of the trees"
-    ):  # bags that are drawn are those of all trees
+    with pytest.raises(ValueError, match="bags are not those of the trees"):  # bags are drawn for all trees
         look(table.X, small_is_exact=False, outside=[np.zeros(50, dtype=np.uint64)])
     broken = {**forest.arrays(), "right": np.full_like(forest.right, 99_999)}
     with pytest.raises(ValueError, match="right child"):

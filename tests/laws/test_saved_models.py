@@ -299,7 +299,7 @@ def hold(model, X, folder):
         assert learned(again(model), X) == expected, name
     for name, again in WAYS.items():
         if name == "JSON" and hasattr(model, "prototypes_"):
-            continue  # only its plain forest has that
+            continue  # only its plain forest supports this
         if is_too_odd(model):
             with pytest.raises(weald.FormatError, match=r"cannot be written to a \.weald file"):
                 again(model, folder)

@@ -84,8 +84,8 @@ def test_nodes_predict_what_the_sum_over_their_path_gives(n_classes, weights, cl
     for before, after in zip(plain, shrunk, strict=True):
         expected = brute_force(before.tree_, n_classes, Fraction(7.5))
         np.testing.assert_allclose(after.tree_.value[:, 0, :], expected, rtol=1e-13, atol=1e-15)
-        said = after.predict_proba(table.X) if n_classes else after.predict(table.X)[:, None]
-        np.testing.assert_array_equal(said, after.tree_.value[after.apply(table.X), 0, :])
+        predicted = after.predict_proba(table.X) if n_classes else after.predict(table.X)[:, None]
+        np.testing.assert_array_equal(predicted, after.tree_.value[after.apply(table.X), 0, :])
 
 
 @pytest.mark.parametrize("shrinkage", [0.1, 10.0, 500.0])
@@ -97,9 +97,9 @@ def test_trees_of_scikit_learn_predict_as_imodels_shrinks_them(load, shrinkage):
     tree = (DecisionTreeClassifier if is_class else DecisionTreeRegressor)(random_state=0, min_samples_leaf=2).fit(X, y)
     ours = weald.from_sklearn(tree).truncate(shrinkage=shrinkage)
     kind = imodels.HSTreeClassifier if is_class else imodels.HSTreeRegressor
-    theirs = kind(tree, reg_param=shrinkage)  # which changes the given tree
-    said, expected = (m.predict_proba(X) if is_class else m.predict(X) for m in (ours, theirs))
-    np.testing.assert_allclose(said, expected, rtol=1e-14, atol=2e-16)
+    theirs = kind(tree, reg_param=shrinkage)  # changes the given tree
+    predicted, expected = (m.predict_proba(X) if is_class else m.predict(X) for m in (ours, theirs))
+    np.testing.assert_allclose(predicted, expected, rtol=1e-14, atol=2e-16)
 
 
 @each_criterion
@@ -132,8 +132,8 @@ def test_a_large_lambda_predicts_the_roots(criterion, engine):
     table = make_table(60, COLUMNS, n_classes, seed=3)
     model = fit(table, 3, criterion=criterion, engine=engine, shrinkage=1e300)
     roots = predict_nodes(model.forest_)[model.forest_.tree_start[:-1]].mean(axis=0)
-    said = model.predict_proba(table.X) if n_classes else model.predict(table.X)[:, None]
-    np.testing.assert_allclose(said, np.broadcast_to(roots, said.shape), rtol=1e-12)
+    predicted = model.predict_proba(table.X) if n_classes else model.predict(table.X)[:, None]
+    np.testing.assert_allclose(predicted, np.broadcast_to(roots, predicted.shape), rtol=1e-12)
 
 
 @each_engine

@@ -82,5 +82,5 @@ def test_rows_that_count_often_in_small_nodes_are_those_of_the_definition(criter
     weight = np.ones(30)
     weight[7] = heavy
     table = change(table, weight=weight, weights_whole=True)
-    for bootstrap in (False, True) if heavy < 4095 else (False,):  # the definition takes long to draw large bags
+    for bootstrap in (False, True) if heavy < 4095 else (False,):  # the definition is slow for large bags
         hold_against_definition(Case(table, make_growth(table, criterion, bootstrap=bootstrap), n_trees=1))

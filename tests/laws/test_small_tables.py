@@ -32,7 +32,7 @@ COLUMNS_OF = {
     "bits": ("binary",) * 6 + ("many",),
     "anything": tuple(COLUMNS),
 }
-# Each makes other targets of those that can be learned.
+# Each changes the targets that can be learned.
 TARGETS = {
     "as they are": lambda _, y: y,
     "few": lambda rng, y: rng.integers(0, 3, len(y)).astype(float),
@@ -70,7 +70,7 @@ def draw_case(dice):
     if dice.random() < 1 / 4 and not set(words["columns"]) & set(CATEGORICAL):
         table = change(table, X=table.X[:, rng.integers(0, n_columns, n_columns)] * rng.choice([1, -1], n_columns))
     growth = draw_growth(dice, table, criterion)
-    if dice.random() < 2 / 3:  # nothing that would keep subtrees from being grown at once
+    if dice.random() < 2 / 3:  # no option that prevents growing whole subtrees
         growth = replace(growth, monotonic=(), interaction_groups=(), max_interacting=0, feature_weights=())
         growth = replace(growth, random_cuts=False, max_leaf_nodes=0, min_samples_leaf=1)
         growth = replace(growth, min_weight_fraction_leaf=0.0, min_impurity_decrease=0.0)

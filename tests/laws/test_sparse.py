@@ -54,15 +54,15 @@ def test_sparse_and_dense_tables_give_the_same_forest(criterion, weights):
 
 
 def look(engine, case):
-    """Do what an engine can do with a table."""
+    """Run all operations of an engine on a table."""
     coded = engine.code(case.table, case.max_bins, 1, None)
     forest = engine.grow(coded, case.growth, case.seed, 0, case.n_trees, 1, None)
-    said = engine.sum_votes_out_of_bag(coded, case.growth, forest, case.table.X, "soft", 1, None)
+    predicted = engine.sum_votes_out_of_bag(coded, case.growth, forest, case.table.X, "soft", 1, None)
     return {
         "data fingerprints": np.array([coded.fingerprint, coded.values], dtype=np.uint64),
         **forest.arrays(),
-        "soft votes out of bag": said.sums,
-        "soft trees out of bag": said.n_trees,
+        "soft votes out of bag": predicted.sums,
+        "soft trees out of bag": predicted.n_trees,
     }
 
 
@@ -156,7 +156,7 @@ def test_large_nodes_of_few_filled_cells_are_searched_alike():
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 @pytest.mark.parametrize("n_rows", [40, 200, 256, 300])
 def test_nodes_that_are_sorted_whole_are_searched_whole(n_rows, n_classes):
-    """Searches of few rows have read all of a node's rows before: none may be left out, however few are stored."""
+    """Searches of few rows have already read all rows of the node, so none may be left out."""
     rng = np.random.default_rng(n_rows + n_classes)
     X = np.where(rng.random((n_rows, 30)) < 0.04, rng.integers(1, 5, (n_rows, 30)), 0).astype(float)
     y = (X.sum(axis=1) + rng.integers(0, n_classes, n_rows)).astype(np.int32) % n_classes
@@ -180,7 +180,7 @@ def test_wide_tables_are_searched_alike_from_copies_of_their_cells(n_classes, gi
     X[:, 0] = rng.normal(size=1500)
     signal = np.nan_to_num(X[:, ::10]).sum(axis=1) + rng.normal(size=1500)
     y = np.floor(signal) % n_classes if n_classes else signal
-    weight = np.where(rng.random(1500) < 0.01, 70_000, rng.integers(1, 4, 1500))  # which stand in a node several times
+    weight = np.where(rng.random(1500) < 0.01, 70_000, rng.integers(1, 4, 1500))  # rows that occur several times
     kind = weald.RandomForestClassifier if n_classes else weald.RandomForestRegressor
     for more in ({}, {"bootstrap": False, "sample_weight": weight}):
         sample_weight = more.pop("sample_weight", None)
@@ -199,4 +199,4 @@ def test_cells_that_are_stored_twice_are_added_up():
     one, other = (weald.RandomForestClassifier(5, random_state=0).fit(x, y) for x in (X, stored))
     assert one.forest_.fingerprint() == other.forest_.fingerprint()
     assert np.array_equal(one.predict_proba(X), one.predict_proba(stored))
-    assert stored.nnz == before  # the caller's table is as it was
+    assert stored.nnz == before  # the caller's table is unchanged

@@ -30,8 +30,8 @@ from tests.laws.cases import (
     make_table,
     suited,
 )
-from tests.laws.test_several_targets import grow as grow_targets
-from tests.laws.test_several_targets import other_targets, with_targets
+from tests.laws.test_multi_output import grow as grow_targets
+from tests.laws.test_multi_output import other_targets, with_targets
 from weald.estimators.fit import random_state_of
 
 each = pytest.mark.parametrize("criterion", CRITERIA)

@@ -10,7 +10,7 @@ from tests import training_tables
 from weald.engines import params
 from weald.engines.native import NativeEngine
 
-N_ROWS = 45_000  # enough for subtrees to be given away
+N_ROWS = 45_000  # minimum size for subtrees to be shared
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def test_threads_do_not_change_the_forest(table, task, n_trees):
         y, given["class_weight"] = np.digitize(number, [0, 2]), "balanced_subsample"
     kind = weald.RandomForestRegressor if task == "numbers" else weald.RandomForestClassifier
     alone = kind(n_jobs=1, **given).fit(X, y).forest_
-    for n_jobs in (2, 3, 4):  # trees that go evenly into many threads, and into two, and not into three
+    for n_jobs in (2, 3, 4):  # numbers of trees that divide evenly by many threads, by two, and not by three
         together = kind(n_jobs=n_jobs, **given).fit(X, y).forest_
         assert together.fingerprint() == alone.fingerprint()
 
@@ -92,7 +92,7 @@ def test_large_forests_are_their_trees_one_behind_the_other(table, task):
     given = {"random_state": 5, "categorical_features": [6], "n_jobs": 3, "max_features": 1.0}
     forest = kind(n_estimators=40, **given).fit(X, y, weight).forest_
     arrays = forest.arrays()
-    assert sum(array.nbytes for array in arrays.values()) > 2**20  # less is joined by one thread
+    assert sum(array.nbytes for array in arrays.values()) > 2**20  # smaller forests are joined by one thread
     grown = kind(n_estimators=1, warm_start=True, **given)
     for n_trees in range(1, 41):
         grown.set_params(n_estimators=n_trees).fit(X, y, weight)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.conftest import UNDER_SANITIZERS
 from tests.laws.cases import CRITERIA, ENGINES, OF_SEVERAL_TARGETS, cases, draw_stopping_rules, grow
-from tests.laws.test_several_targets import grow as grow_targets
-from tests.laws.test_several_targets import other_targets, with_targets
+from tests.laws.test_multi_output import grow as grow_targets
+from tests.laws.test_multi_output import other_targets, with_targets
 from weald.engines.params import UNLIMITED
 from weald.forest.pruning import prune_forest
 from weald.forest.truncation import Limits, truncate_forest, truncate_forests

@@ -14,7 +14,7 @@ from weald.estimators import features
 
 pytestmark = pytest.mark.sanitize
 
-MANY = 16  # trees for which a table is read again
+MANY = 16  # minimum number of trees for reading the table again
 
 
 def in_other_shapes(table):
@@ -57,7 +57,7 @@ def test_the_table_lives_as_long_as_the_codes():
     growth = make_growth(table, "gini")
     expected = NATIVE.grow(NATIVE.code(table, 65535), growth, 0, 0, MANY).fingerprint()
     coded = NATIVE.code(replace(table, X=table.X.copy()), 65535, 1, None, MANY)
-    rubble = [np.full_like(table.X, np.nan) for _ in range(50)]  # where the copy was, if nobody keeps it
+    rubble = [np.full_like(table.X, np.nan) for _ in range(50)]  # the memory of the copy, if it was freed
     assert NATIVE.grow(coded, growth, 0, 0, MANY).fingerprint() == expected
     assert len(rubble) == 50
 

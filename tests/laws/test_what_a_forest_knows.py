@@ -81,7 +81,7 @@ def test_a_sparse_table_says_the_same(kind, what):
 @pytest.mark.parametrize("way", ["saved", "pickled", "merged", "grown on", "sliced"])
 @each
 def test_it_survives(kind, what, way, tmp_path):
-    """Whatever was done with the forest in between, the training data restores all results."""
+    """The training data restores all results after any operation on the forest."""
     whole, y = fit(kind), TARGETS[kind]
     changed = {
         "saved": lambda: save_and_load(whole, tmp_path / "forest.weald"),

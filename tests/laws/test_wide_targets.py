@@ -51,7 +51,7 @@ MODELS = [
 @pytest.mark.parametrize("size", [1e9, -1e12, 1e15, 1e25, 1e300, 1.7e308])
 def test_engines_agree_about_outliers(size, weight):
     for model in MODELS:
-        if weight != "beyond 2**31" or not getattr(model, "bootstrap", False):  # so many draws are refused
+        if weight != "beyond 2**31" or not getattr(model, "bootstrap", False):  # so many draws raise an error
             both(model, X, with_outlier(size), WEIGHTS[weight])
 
 
@@ -90,7 +90,7 @@ def test_what_is_left_of_an_outlier_is_a_tree_without_it(weight):
     )
     assert tree.tree_.feature[0] == 2
     np.testing.assert_array_equal(tree.tree_.feature[1:-1], alone.tree_.feature)
-    np.testing.assert_allclose(tree.tree_.value[1:-1], alone.tree_.value, atol=1e-7)  # narrow fractions are rounded
+    np.testing.assert_allclose(tree.tree_.value[1:-1], alone.tree_.value, atol=1e-7)  # narrow targets are rounded
     np.testing.assert_allclose(tree.tree_.impurity[1:-1], alone.tree_.impurity, atol=1e-7)
 
 
@@ -182,11 +182,11 @@ def test_the_user_is_warned_where_the_definition_is_coarse_and_nowhere_else():
 def test_units_are_a_billionth_of_the_width_or_a_warning_says_so(size, weight, engine):
     y, given = with_outlier(size), WEIGHTS[weight]
     lengths = definition.line_weights(np.ones(N) if given is None else given, weight != "fractions")
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as predicted:
         warnings.simplefilter("always")
         tree = weald.DecisionTreeRegressor(max_depth=1, engine=engine).fit(X, y, given)
-    assert said or 2.0**-tree.forest_.target_exponent <= 1e-9 * definition.spread_of(y.tolist(), lengths).width
-    assert bool(said) == (size >= (1e12 if weight == "fractions" else 1e27))
+    assert predicted or 2.0**-tree.forest_.target_exponent <= 1e-9 * definition.spread_of(y.tolist(), lengths).width
+    assert bool(predicted) == (size >= (1e12 if weight == "fractions" else 1e27))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -194,10 +194,10 @@ def test_a_warning_says_what_is_rounded_how_much_and_what_to_do(engine):
     model = weald.DecisionTreeRegressor(engine=engine)
     with pytest.warns(
         UserWarning, match=r"^y is rounded to multiples of .*, but most of its values lie within"
-    ) as said:
+    ) as predicted:
         model.fit(X, with_outlier(1e40))
-    assert str(said[0].message).endswith("Remove or clip the outliers or take logarithms.")
-    assert said[0].filename == __file__
+    assert str(predicted[0].message).endswith("Remove or clip the outliers or take logarithms.")
+    assert predicted[0].filename == __file__
     with pytest.warns(UserWarning, match=r"take logarithms or give whole sample weights\.$"):
         model.fit(X, with_outlier(1e16), WEIGHTS["fractions"])
 
@@ -205,17 +205,17 @@ def test_a_warning_says_what_is_rounded_how_much_and_what_to_do(engine):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_warning_names_the_target(engine):
     y = np.column_stack([PLAIN, with_outlier(1e13), PLAIN])
-    with pytest.warns(UserWarning, match=r"Column 1 of y is rounded .* fit a model for this target alone") as said:
+    with pytest.warns(UserWarning, match=r"Column 1 of y is rounded .* fit a model for this target alone") as predicted:
         weald.RandomForestRegressor(2, engine=engine, random_state=0).fit(X, y)
-    assert len(said) == 1
+    assert len(predicted) == 1
 
 
 def test_a_warning_does_not_depend_on_the_order_of_rows():
     order, texts = np.random.default_rng(2).permutation(N), []
     for rows in (np.arange(N), order):
-        with pytest.warns(UserWarning, match="y is rounded") as said:
+        with pytest.warns(UserWarning, match="y is rounded") as predicted:
             weald.DecisionTreeRegressor().fit(X[rows], with_outlier(1e18)[rows], WEIGHTS["fractions"][rows])
-        texts.append(str(said[0].message))
+        texts.append(str(predicted[0].message))
     assert texts[0] == texts[1]
 
 

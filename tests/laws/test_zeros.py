@@ -189,7 +189,7 @@ def test_trees_of_empty_bags_have_no_vote(voting, engine):
     assert np.array_equal(model.predict(X), voters.predict(X))
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
     assert not model.predict_proba(X)[:, 1].any()
-    assert (model.forest_.leaf_index()[-1]) == 11  # each tree is one leaf
+    assert (model.forest_.leaf_index()[-1]) == 11  # each tree is a single leaf
 
 
 @by_name
@@ -241,8 +241,8 @@ def test_trees_of_empty_bags_can_be_asked_about(engine):
     model = with_empty_bags(engine, max_samples=2, n_estimators=30)
     assert not model.forest_.has_vote().all()
     weights = model.neighbors(X, y).weights(X)
-    said = np.column_stack([weights @ (y == k) for k in model.classes_])
-    np.testing.assert_allclose(said, model.predict_proba(X))
+    predicted = np.column_stack([weights @ (y == k) for k in model.classes_])
+    np.testing.assert_allclose(predicted, model.predict_proba(X))
     assert np.isfinite(model.feature_importances_).all()
     for kind in ("permutation", "permutation_forest", "conditional", "local", "mdi", "debiased_mdi"):
         assert np.isfinite(weald.importance(model, X, y, kind=kind).values).all()

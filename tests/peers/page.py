@@ -22,14 +22,14 @@ def write_page(path: Path, judged: Mapping[str, tuple[str, Judgment]], reasons: 
 
 
 def put(text: str, mark: str, part: str) -> str:
-    """Replace what stands between two marks."""
+    """Replace the text between two marks."""
     begin, end = f"<!-- {mark} -->\n", f"<!-- /{mark} -->"
     assert begin in text, f"the page has no {begin}"
     return re.sub(f"{re.escape(begin)}.*?{re.escape(end)}", lambda _: f"{begin}{part}{end}", text, flags=re.DOTALL)
 
 
 def part_of(text: str, mark: str) -> str:
-    """Find what stands between two marks."""
+    """Find the text between two marks."""
     found = re.search(f"<!-- {mark} -->\n(.*?)<!-- /{mark} -->", text, flags=re.DOTALL)
     return found[1] if found else ""
 

@@ -32,7 +32,7 @@ class Outcome:
     test: str
     outcome: str  # "passed", "failed" or "skipped"
     uses_weald: bool
-    said: str  # the error, or why the test was skipped
+    output: str  # the error, or why the test was skipped
 
     @property
     def file(self) -> str:
@@ -78,11 +78,11 @@ class Judgment:
     outcomes: Sequence[Outcome]
     explained: dict[str, Reason]  # by failed test
     unexplained: list[Outcome] = field(default_factory=list)
-    idle: list[str] = field(default_factory=list)  # patterns that explain nothing any more
+    idle: list[str] = field(default_factory=list)  # patterns that no longer explain a failure
 
     @property
     def is_good(self) -> bool:
-        """Whether there is nothing to do."""
+        """Whether every failure is explained and every explanation is used."""
         return not self.unexplained and not self.idle
 
     def counts(self, outcomes: Sequence[Outcome] | None = None) -> Counter[str]:

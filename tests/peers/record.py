@@ -13,7 +13,7 @@ import pytest
 from weald.estimators.base import TreeModel
 
 USES_WEALD = "uses weald"
-_made: list[str] = []  # classes of which models were made since the test began
+_made: list[str] = []  # classes that were instantiated since the test began
 
 
 def _watch() -> None:
@@ -83,14 +83,14 @@ class Recorder:
         self._write(report.nodeid, report.outcome, report, uses=(USES_WEALD, True) in report.user_properties)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Write which files cannot be imported."""
+        """Record the files that cannot be imported."""
         if report.failed:
             self._write(report.nodeid, "failed", report, uses=True)
 
     def _write(self, test: str, outcome: str, report: Any, *, uses: bool) -> None:
         crash = getattr(report.longrepr, "reprcrash", None)
-        said = crash.message if crash is not None else str(report.longrepr or "")
-        entry = {"test": test, "outcome": outcome, "uses_weald": uses, "said": said[:600]}
+        output = crash.message if crash is not None else str(report.longrepr or "")
+        entry = {"test": test, "outcome": outcome, "uses_weald": uses, "output": output[:600]}
         entry["seconds"] = round(getattr(report, "duration", 0.0), 2)
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")

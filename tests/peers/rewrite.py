@@ -42,7 +42,7 @@ def find_tests(package: str) -> list[Path]:
 
 
 def write_tests(package: str, files: Iterable[Path], folder: Path) -> list[Path]:
-    """Write test files of a package into a folder, with weald's classes, and say where they are."""
+    """Write test files of a package into a folder, with weald's classes, and return their paths."""
     origin = package_folder(package)
     assert origin is not None, f"{package} is not installed"
     written = []
@@ -87,7 +87,7 @@ def choose_tests(text: str) -> set[str]:
     >>> sorted(choose_tests("A = [ExtraTreeClassifier]\ndef test_a(x=A): ...\ndef test_b(): ..."))
     ['test_a']
     """
-    uses: dict[str, set[str]] = {}  # by name of the module, or of a method: the names that it uses
+    uses: dict[str, set[str]] = {}  # names used by each module-level name or method
     for statement in ast.parse(text).body:
         names = _names_in(statement)
         if isinstance(statement, ast.FunctionDef):
@@ -136,7 +136,7 @@ def replace(text: str) -> str:
     'from sklearn.tree import DecisionTreeRegressor, export_text; from weald import DecisionTreeRegressor'
     """
     lines = [line.encode() for line in text.split("\n")]
-    changes: list[tuple[int, int, int, bytes]] = []  # line, first byte, one past the last, what stands there
+    changes: list[tuple[int, int, int, bytes]] = []  # (line, first byte, end byte, text)
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom):
             added = _weald_imports(node)

@@ -34,9 +34,9 @@ class Peer(NamedTuple):
 
     package: str
     distribution: str
-    files: tuple[str, ...] = ()  # which test files, by the beginning of their paths; empty: all that name a class
+    files: tuple[str, ...] = ()  # path prefixes of the test files; empty: all files that name a class
     short: tuple[str, ...] = ()
-    own: str = ""  # a script of ours, where the package ships no tests
+    own: str = ""  # a script of weald, if the package has no tests
     plugins: tuple[str, ...] = ()
 
 
@@ -53,7 +53,7 @@ PEERS = {
         Peer(
             "doubleml",
             "DoubleML",
-            # The models that DoubleML is named for, and what it asks of learners; all of its tests take hours.
+            # The models that DoubleML is named after, and its checks of learners; all of its tests take hours.
             files=(
                 "plm/tests/test_plr",
                 "irm/tests/test_irm",
@@ -99,7 +99,7 @@ def read_record(path: Path, package: str) -> list[Outcome]:
         test = entry["test"].removeprefix(f"{PREFIX}{package}/")
         if test in found and found[test].outcome == "failed":
             continue
-        found[test] = Outcome(test, entry["outcome"], entry["uses_weald"], entry["said"])
+        found[test] = Outcome(test, entry["outcome"], entry["uses_weald"], entry["output"])
     return list(found.values())
 
 
@@ -112,8 +112,8 @@ def report(peer: Peer, judgment: Judgment) -> None:
         print(f"  {n_tests:6} {kind}")
     print(f"  {judgment.share_passed():.1%} of the tests pass that are not about private details or missing criteria")
     for outcome in judgment.unexplained:
-        said = " ".join(outcome.said.split())
-        print(f"UNEXPLAINED {outcome.test}\n    {said[:240]}")
+        output = " ".join(outcome.output.split())
+        print(f"UNEXPLAINED {outcome.test}\n    {output[:240]}")
     for text in judgment.idle:
         print(f"EXPLAINS NOTHING {text}")
 

@@ -32,7 +32,7 @@ def test_the_page_lists_the_reasons():
 
 
 def outcome(test, what="failed"):
-    return Outcome(test, what, uses_weald=True, said="")
+    return Outcome(test, what, uses_weald=True, output="")
 
 
 def test_a_failure_without_a_reason_and_a_reason_without_a_failure_are_reported():

@@ -22,8 +22,8 @@ def test_curves_are_those_of_the_out_of_bag_results():
     np.testing.assert_array_equal(lines["trees"].get_xdata(), expected.predicted)
     np.testing.assert_array_equal(lines["beta"].get_ydata(), display.curves["beta"].observed)
     assert display.ax_.get_xlabel() == "predicted probability of class 1"
-    said = FOREST.oob_.calibrated_probabilities("beta")[:, 1]
-    assert display.curves["beta"].brier == pytest.approx(brier_score_loss(Y[::2], said))
+    predicted = FOREST.oob_.calibrated_probabilities("beta")[:, 1]
+    assert display.curves["beta"].brier == pytest.approx(brier_score_loss(Y[::2], predicted))
 
 
 def test_a_calibrated_forest_shows_both():

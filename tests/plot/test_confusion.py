@@ -32,8 +32,8 @@ def test_counts_are_drawn_by_true_class_and_class_said():
 def test_out_of_bag_rows_are_counted_once_each():
     forest = weald.RandomForestClassifier(60, oob_score=True, random_state=0).fit(X, Y)
     display = ConfusionDisplay.from_out_of_bag(forest, class_names=NAMES)
-    said = forest.oob_decision_function_.argmax(axis=1)
-    assert (display.counts == confusion_matrix(Y, said)).all()
+    predicted = forest.oob_decision_function_.argmax(axis=1)
+    assert (display.counts == confusion_matrix(Y, predicted)).all()
     assert (drawn(display) == display.counts).all()
 
 

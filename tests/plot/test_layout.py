@@ -26,7 +26,7 @@ def trees(draw):
 
 
 def in_order(left, right):
-    """Number nodes from left to right: all below the left child, the node, all below the right child."""
+    """Number nodes in in-order: the left subtree, the node, the right subtree."""
     order, stack, node = [], [], 0
     while stack or node >= 0:
         if node >= 0:

@@ -16,7 +16,7 @@ ODD = "a\x00\x01\x0b\x1f\x7f\x85\ufffe\u2028\ud800<&\"'"
 ROWS = np.random.default_rng(0).normal(size=(60, 2))
 X = pd.DataFrame(ROWS).set_axis(pd.Index([ODD, "b\x03"], dtype=object), axis=1)
 Y = np.where(ROWS[:, 0] > 0, ODD, "n\x05").astype(object)
-WHOLE = X.set_axis([ODD.replace("\ud800", ""), "b\x03"], axis=1)  # pandas makes no new frame of half characters
+WHOLE = X.set_axis([ODD.replace("\ud800", ""), "b\x03"], axis=1)  # pandas refuses surrogates
 KINDS = X.assign(kind=pd.Categorical.from_codes(np.arange(60) % 2, pd.Index([ODD, "ok\x02"], dtype=object)))
 TREE = weald.DecisionTreeClassifier(max_depth=3, random_state=0)
 FOREST = weald.RandomForestClassifier(5, max_depth=3, random_state=0)

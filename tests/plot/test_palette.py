@@ -8,7 +8,7 @@ from matplotlib.colors import to_rgb
 
 from weald.plot.palette import CLASSES, SCALE, class_colors, class_markers, mix, tint
 
-# What readers see who lack one kind of cone: linear maps of linear light (Machado, Oliveira and Fernandes, 2009).
+# Simulated color blindness: linear maps of linear light (Machado, Oliveira and Fernandes, 2009).
 EYES = {
     "all": np.eye(3),
     "protan": [

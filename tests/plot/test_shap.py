@@ -38,7 +38,7 @@ def test_bars_of_classes_are_stacked():
 def test_each_row_is_a_point_at_its_value():
     display = BeeswarmDisplay.from_explanation(EXPLANATION, most=3)
     points = np.concatenate([np.asarray(part.get_offsets())[:, 0] for part in display.ax_.collections])
-    points = points[~np.isnan(points)]  # without the entries of the legend
+    points = points[~np.isnan(points)]  # without legend entries
     top = np.argsort(-np.abs(EXPLANATION.values).mean(axis=0))[:3]
     assert np.sort(points) == pytest.approx(np.sort(EXPLANATION.values[:, top].ravel()))
     display.figure_.canvas.draw()

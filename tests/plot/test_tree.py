@@ -76,7 +76,7 @@ def test_text_stays_on_its_card_at_any_size(model, size):
     if size is None:
         display.figure_.set_dpi(200)
     else:
-        display.figure_.set_dpi(400)  # small type, measured finely
+        display.figure_.set_dpi(400)  # small text, measured precisely
     texts, found = text_boxes(display)
     boxes = display.boxes_
     for text, (x0, y0, x1, y1) in zip(texts, found, strict=True):

@@ -12,7 +12,7 @@ import pytest
 
 from tests.project.test_docs import RECIPE, ROOT, blocks
 
-# Tables that reach every search of the core: few and many rows, classes, weights and features.
+# Tables that use every search method: few and many rows, classes, weights and features.
 COMPARE = """
 import sys
 import warnings

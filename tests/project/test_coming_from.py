@@ -76,7 +76,7 @@ R_FUNCTIONS = {
     "Parameters of ranger": "ranger::ranger",
     "Parameters of randomForest": "randomForest:::randomForest.default",
 }
-NEWER = {"min.bucket"}  # than ranger 0.14
+NEWER = {"min.bucket"}  # added after ranger 0.14
 
 
 @pytest.mark.parametrize("title", R_FUNCTIONS)

@@ -14,7 +14,7 @@ import weald
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-RECIPE = DOCS / "project" / "add-a-criterion.md"  # test_add_a_criterion.py runs its code
+RECIPE = DOCS / "project" / "add-a-criterion.md"  # executed by test_add_a_criterion.py
 README = ROOT / "README.md"
 PAGES = sorted(page for page in [README, *DOCS.rglob("*.md")] if "_build" not in page.parts and page != RECIPE)
 FIGURES = sorted(path for path in (DOCS / "figures").rglob("*.py") if path.stem != "drawing")
@@ -48,7 +48,7 @@ def test_the_example_of_the_readme_is_short_and_prints_what_it_says(capsys):
     assert capsys.readouterr().out == printed
 
 
-# A process in which nothing can be imported that the tests have and a plain installation lacks.
+# A process that cannot import packages that only the tests have.
 PLAIN = """
 import sys
 
@@ -127,7 +127,7 @@ def test_the_readme_summarizes_the_table_of_the_page_on_input_data(monkeypatch):
 
 
 def test_no_page_has_a_placeholder():
-    """A word in capitals on a line of its own is text that is still to be written."""
+    """A word in capitals on a separate line is a placeholder."""
     texts = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
     assert [name for name, text in texts.items() if re.search(r"^[A-Z]{6,}$", text, re.MULTILINE)] == []
 

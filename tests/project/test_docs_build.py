@@ -40,7 +40,7 @@ def test_pages_ask_for_nothing_from_elsewhere(built):
     assert loaded == []
 
 
-# What readers search for, and the page that must come first.
+# Search terms, and the page that must come first.
 SEARCHES = {
     "feature importance": "guides/feature-importance",
     "probability": "guides/probabilities",

@@ -28,7 +28,7 @@ LAYERS = {
     "inspection": ("estimators", "engines", "forest", "data"),
     "uncertainty": ("estimators", "engines", "forest", "data"),
     "io": ("estimators", "engines", "forest", "data"),
-    # scikit-learn's classes with weald's fit: made of estimators, which they convert by io; nothing is made of them.
+    # subclasses of scikit-learn's classes, which use estimators and io; no other package uses them
     "accel": ("io", "estimators", "engines", "forest", "data"),
     "codes": ("io", "estimators", "engines", "forest", "data"),
     "dask": ("codes", "io", "estimators", "engines", "forest", "data"),
@@ -50,7 +50,7 @@ LAYERS = {
     ),
 }
 
-# Modules, and the package above them that they import inside functions, and why.
+# Modules that import a higher package inside functions, with the reasons.
 METHODS = ("estimators.base", "estimators.forest_base", "estimators.tree_base")
 EXCEPTIONS = {
     (("estimators.base",), "io"): "model.save(), model.to_c(): thin methods; files know all estimators",

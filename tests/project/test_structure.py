@@ -60,7 +60,7 @@ def functions():
 
 
 def test_functions_have_few_arguments():
-    """Constructors of estimators take theirs as one typed group; nothing else needs many."""
+    """Constructors of estimators take their parameters as one typed group; no other function needs many."""
     many = {}
     for path, part in functions():
         names = [a.arg for a in (*part.args.posonlyargs, *part.args.args, *part.args.kwonlyargs)]
@@ -73,7 +73,7 @@ def test_functions_have_few_arguments():
 def cxx_functions(text):
     """Yield name and number of parameters of each function that a C++ file defines or declares, and of each call."""
     text = re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"', "", text, flags=re.DOTALL)
-    waiting = []  # for each open parenthesis: what stands before it, commas inside it, brackets open in it
+    waiting = []  # for each open parenthesis: the text before it, commas inside, open brackets inside
     for i, c in enumerate(text):
         if c == "(":
             waiting.append([re.search(r"\w*\s*$", text[max(0, i - 80) : i])[0].strip(), 0, 0])
@@ -95,7 +95,7 @@ def test_parameters_of_cxx_functions_are_counted():
     assert list(cxx_functions(text)) == [("g", 2), ("f", 3)]
 
 
-# What Python calls by position takes arrays one by one; each of these has one caller, in `engines/native.py` or `io/`.
+# Functions called from Python take arrays one by one; each has one caller, in `engines/native.py` or `io/`.
 LONG_BINDINGS = {
     "bind_add_to_surface",
     "bind_bag_source",
@@ -109,7 +109,7 @@ LONG_BINDINGS = {
     "bind_sum_dependence",
     "bind_sum_votes_out_of_bag",
 }
-NO_FUNCTIONS = {"def", "make_tuple", "bytes", "return", "volatile"}  # calls that list as much as there is
+NO_FUNCTIONS = {"def", "make_tuple", "bytes", "return", "volatile"}  # calls with equally long lists
 
 
 @pytest.mark.parametrize("folder", ["core", "bindings"])
@@ -119,7 +119,7 @@ def test_cxx_functions_have_few_parameters(folder):
     assert found - NO_FUNCTIONS == (LONG_BINDINGS if folder == "bindings" else set())
 
 
-# The definition says everything once more in plain Python. Others give the public classes a fit of their own.
+# The reference engine repeats all formulas in plain Python. Other entries have their own public `fit`.
 SAME_NAMES = ("engines/reference/", "accel/estimators.py", "dask/__init__.py")
 
 
@@ -163,7 +163,7 @@ def private_uses(path):
         else:
             continue
         of_itself = isinstance(owner, ast.Name) and owner.id in {"self", "cls", "namedtuple"}
-        of_its_kind = name in own and not name.endswith("_")  # another object of the same class
+        of_its_kind = name in own and not name.endswith("_")  # another instance of the same class
         if re.match(r"_[a-z]", name) and name not in {"_replace", "_asdict"} and not of_itself and not of_its_kind:
             yield f"{path.relative_to(PACKAGE)}:{part.lineno} {name}"
 
@@ -175,12 +175,12 @@ def test_private_members_that_lint_does_not_see_count_too():
 
 # ------------------------------------------------------------------------------------------------- kinds of targets
 
-# Where a number of classes becomes a task. The definition needs Python alone, so it has none.
+# Functions that convert a number of classes to a task. The definition is standalone, so it has none.
 TASKS_BEGIN = {"data/task.py", "engines/reference/definition.py"}
 
 
 def asks_for_classes(part):
-    """Return whether an expression tests if there are classes at all: `n_classes == 0`, `not n_classes`."""
+    """Return whether an expression tests for regression by the number of classes: `n_classes == 0`, `not n_classes`."""
     if isinstance(part, ast.Compare):
         sides = [part.left, *part.comparators]
         is_zero = any(isinstance(side, ast.Constant) and side.value == 0 for side in sides)

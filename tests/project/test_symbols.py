@@ -68,5 +68,5 @@ def test_the_order_in_which_libraries_are_loaded_does_not_matter():
     """Locks that a library creates at load time have conflicted with those of others."""
     modules = [f"weald._core_{name}" for name in FILES]
     orders = (["pyarrow", "polars", *modules], [*modules, "polars", "pyarrow"])
-    said = [ask(sys.executable, "-W", "ignore", "-c", SIDE_BY_SIDE, *order) for order in orders]
-    assert len(set(said)) == 1
+    output = [ask(sys.executable, "-W", "ignore", "-c", SIDE_BY_SIDE, *order) for order in orders]
+    assert len(set(output)) == 1

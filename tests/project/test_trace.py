@@ -4,10 +4,10 @@ import pytest
 
 from tests.project.trace_calls import cases, dask_cases, frames_to_grow, trace, walk
 
-# Files between the call and the engine, hops, call-backs: at most.
+# Maximum numbers of files between the call and the engine, of hops, and of call-backs.
 LIMITS = {
     "fit": (10, 20, 0),
-    "fit with out-of-bag score": (13, 26, 1),  # `votes.average` scales huge targets and asks again for their sums
+    "fit with out-of-bag score": (13, 26, 1),  # `votes.average` scales very large targets and repeats their sums
     "fit of a tree": (10, 20, 0),
     "predict": (3, 6, 0),
     "importance": (14, 32, 0),

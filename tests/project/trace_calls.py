@@ -37,14 +37,14 @@ class Call:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether it calls nothing of weald's in another file."""
+        """Whether it calls no function of weald in another file."""
         return not any(call.file != self.file or not call.is_leaf for call in self.calls)
 
 
 class Walk(NamedTuple):
     """The trace of one call."""
 
-    files: list[str]  # between the file that the user called and the engine
+    files: list[str]  # files between the user's call and the engine
     hops: list[str]
     call_backs: list[str]
 
@@ -128,7 +128,7 @@ def _is_engine(call: Call) -> bool:
 
 
 def cases() -> dict[str, Callable[[], object]]:
-    """The traced calls: each a plain call of a user."""
+    """The traced calls, each a typical call by a user."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 5))
     y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
@@ -143,7 +143,7 @@ def cases() -> dict[str, Callable[[], object]]:
         "importance": lambda: weald.importance(fitted, X, y),
     }
     for name in list(found):
-        found[name]()  # imports and caches are not part of the walk
+        found[name]()  # imports and caches are not traced
     return found
 
 

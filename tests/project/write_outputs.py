@@ -16,7 +16,7 @@ from tests.project.test_docs import PAGES, README
 from tests.project.test_doctests import MODULES, PACKAGE
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-Change = tuple[int, list[str], list[str]]  # line of the file, what stands there, what is printed
+Change = tuple[int, list[str], list[str]]  # (line of the file, current text, printed text)
 
 
 class Recorder(doctest.DocTestRunner):

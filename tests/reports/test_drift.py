@@ -45,7 +45,7 @@ def test_categories_are_compared_by_their_frequencies():
 def test_rare_categories_are_joined_in_the_test():
     training = np.repeat(np.arange(6.0), [50, 40, 3, 3, 2, 2])
     test = np.repeat(np.arange(6.0), [60, 20, 9, 5, 4, 2])
-    found = drift.compare(training, test, 6)  # of 12 rows, 6 are expected in each table; of the last three fewer than 5
+    found = drift.compare(training, test, 6)  # 6 of 12 rows are expected in each table
     expected = stats.chi2_contingency([[50, 40, 3, 7], [60, 20, 9, 11]], correction=False).pvalue
     assert found.p_value == pytest.approx(expected)
 

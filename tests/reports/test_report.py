@@ -33,7 +33,7 @@ ALL += ["browser", "making"]
 
 
 class Page(HTMLParser):
-    """Reads a page and checks that all tags are closed."""
+    """An HTML parser that checks that all tags are closed."""
 
     def __init__(self, page):
         super().__init__()
@@ -182,7 +182,7 @@ def test_hostile_names_are_text_and_nothing_else(iris, tmp_path):
     plain = pd.DataFrame(X.to_numpy(), columns=["n0", "n1", "n2", "n3"]).assign(c=np.resize(["p", "q"], len(X)))
     strange = plain.set_axis(
         [*HOSTILE[:3], HOSTILE[3].replace("\ud800", "&"), "c"], axis=1
-    )  # pandas refuses half characters
+    )  # pandas refuses surrogates
     strange = strange.assign(c=np.resize([HOSTILE[0], HOSTILE[1]], len(X)))
     renamed = np.array(HOSTILE[:3])[np.searchsorted(labels, y)]
     order = {name: i for i, name in enumerate(sorted(HOSTILE[:3]))}
@@ -263,31 +263,32 @@ def test_two_hundred_columns_and_a_hundred_thousand_rows_stay_small():
 
 # -------------------------------------------------------------------------------------------------------- a browser
 
-# Presses what can be pressed, and leaves what happened where the page's text can be read.
+# Clicks everything, and writes the results into the text of the page.
 PRESS = """
-const said = {};
+const result = {};
 const count = () => document.querySelectorAll(".tree:not([hidden]) details[open]").length;
 const all = document.querySelectorAll(".tree:not([hidden]) details").length;
-document.querySelector(".fold.open").click(); said.opened = count() === all;
-document.querySelector(".fold.close").click(); said.closed = count() === 1;
+document.querySelector(".fold.open").click(); result.opened = count() === all;
+document.querySelector(".fold.close").click(); result.closed = count() === 1;
 const first = document.querySelector(".tree summary"); first.focus();
 const press = key => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
-press("ArrowLeft"); said.folded = count() === 0;
-press("ArrowRight"); press("ArrowDown"); said.moved = document.activeElement !== first;
+press("ArrowLeft"); result.folded = count() === 0;
+press("ArrowRight"); press("ArrowDown"); result.moved = document.activeElement !== first;
 const pick = document.querySelector(".pick"); pick.value = "1"; pick.dispatchEvent(new Event("change"));
-said.picked = document.querySelectorAll(".tree")[0].hidden && !document.querySelectorAll(".tree")[1].hidden;
+result.picked = document.querySelectorAll(".tree")[0].hidden && !document.querySelectorAll(".tree")[1].hidden;
 const paper = () => getComputedStyle(document.body).backgroundColor;
-const before = paper(); document.querySelector(".theme").click(); said.dark = before !== paper();
+const before = paper(); document.querySelector(".theme").click(); result.dark = before !== paper();
 const head = document.querySelectorAll("#importance th")[0]; head.click();
 const names = [...document.querySelectorAll("#importance tbody tr")].map(row => row.cells[0].textContent.toLowerCase());
-said.sorted = names.join() === [...names].sort().reverse().join();
-said.csv = [...document.querySelectorAll("main table")].every(table => table.querySelectorAll(".csv").length === 1);
+result.sorted = names.join() === [...names].sort().reverse().join();
+result.csv = [...document.querySelectorAll("main table")].every(table => table.querySelectorAll(".csv").length === 1);
 const links = []; HTMLAnchorElement.prototype.click = function () { links.push(this.download) };
-document.querySelector("#importance .csv").click(); said.download = links.join() === "feature-importance-by-method.csv";
+document.querySelector("#importance .csv").click();
+result.download = links.join() === "feature-importance-by-method.csv";
 const charts = [...document.querySelectorAll("svg.chart")].filter(svg => !svg.closest("[hidden]"));
-said.charts = charts.every(svg => svg.getBoundingClientRect().width > 200);
-said.wide = document.documentElement.scrollWidth <= innerWidth;
-document.body.setAttribute("data-said", JSON.stringify(said));
+result.charts = charts.every(svg => svg.getBoundingClientRect().width > 200);
+result.wide = document.documentElement.scrollWidth <= innerWidth;
+document.body.setAttribute("data-result", JSON.stringify(result));
 """
 
 
@@ -300,9 +301,9 @@ def test_the_page_is_alive_in_a_browser(iris, tmp_path, width):
     rule = re.search(r'<meta http-equiv="Content-Security-Policy"[^>]*>', html).group()
     file.write_text(html.replace(rule, "").replace("</body>", f"<script>{PRESS}</script></body>"), encoding="utf-8")
     dom, console = open_page(file, tmp_path / "profile", f"--window-size={width},900")
-    said = re.search(r'data-said="([^"]*)"', dom)
-    assert said, console
-    assert said.group(1).count("true") == 11, said.group(1)
+    output = re.search(r'data-result="([^"]*)"', dom)
+    assert output, console
+    assert output.group(1).count("true") == 11, output.group(1)
     assert console == []
 
 
@@ -491,11 +492,11 @@ def test_sections_name_guides_by_their_titles():
 
 
 PICK = """
-const said = {}, part = document.querySelector(".classes"), select = part.querySelector("select");
+const result = {}, part = document.querySelector(".classes"), select = part.querySelector("select");
 const caption = () => part.querySelector(".of-class:not([hidden]) figcaption").textContent;
-said.first = caption(); select.value = "7"; select.dispatchEvent(new Event("change")); said.picked = caption();
-said.shown = part.querySelectorAll(".of-class:not([hidden])").length;
-document.body.setAttribute("data-said", JSON.stringify(said));
+result.first = caption(); select.value = "7"; select.dispatchEvent(new Event("change")); result.picked = caption();
+result.shown = part.querySelectorAll(".of-class:not([hidden])").length;
+document.body.setAttribute("data-result", JSON.stringify(result));
 """
 
 
@@ -512,14 +513,14 @@ def test_a_class_can_be_picked(tmp_path):
     rule = re.search(r'<meta http-equiv="Content-Security-Policy"[^>]*>', html).group()
     file.write_text(html.replace(rule, "").replace("</body>", f"<script>{PICK}</script></body>"), encoding="utf-8")
     dom, console = open_page(file, tmp_path / "profile")
-    said = json.loads(unescape(re.search(r'data-said="([^"]*)"', dom).group(1)))
+    output = json.loads(unescape(re.search(r'data-result="([^"]*)"', dom).group(1)))
     assert console == []
     found = forest.out_of_bag(X, y)
     known = found.mask
     area = roc_auc_score(y[known] == "kind 07", found.probabilities[known, 7])
-    assert "class kind 00" in said["first"]
-    assert f"class kind 07. Area {area:.4g}." in said["picked"]
-    assert said["shown"] == 1
+    assert "class kind 00" in output["first"]
+    assert f"class kind 07. Area {area:.4g}." in output["picked"]
+    assert output["shown"] == 1
 
 
 def test_a_report_has_its_date(iris):
@@ -528,13 +529,14 @@ def test_a_report_has_its_date(iris):
 
 
 SLIDE = """
-const part = document.querySelector(".thresholds"), said = {}, text = () => part.querySelector(".outcome").textContent;
-said.half = text();
+const part = document.querySelector(".thresholds"), result = {};
+const text = () => part.querySelector(".outcome").textContent;
+result.half = text();
 const slider = part.querySelector(".threshold");
-slider.value = 20; slider.dispatchEvent(new Event("input")); said.fifth = text();
+slider.value = 20; slider.dispatchEvent(new Event("input")); result.fifth = text();
 part.querySelectorAll(".price")[1].value = 5; part.querySelector(".cheapest").click();
-said.best = slider.value; said.cost = text();
-document.body.setAttribute("data-said", JSON.stringify(said));
+result.best = slider.value; result.cost = text();
+document.body.setAttribute("data-result", JSON.stringify(result));
 """
 
 
@@ -547,7 +549,7 @@ def test_a_threshold_can_be_chosen_by_its_cost(tmp_path):
     rule = re.search(r'<meta http-equiv="Content-Security-Policy"[^>]*>', html).group()
     file.write_text(html.replace(rule, "").replace("</body>", f"<script>{SLIDE}</script></body>"), encoding="utf-8")
     dom, console = open_page(file, tmp_path / "profile")
-    said = json.loads(unescape(re.search(r'data-said="([^"]*)"', dom).group(1)))
+    output = json.loads(unescape(re.search(r'data-result="([^"]*)"', dom).group(1)))
     assert console == []
     found = forest.out_of_bag(X[::2], y[::2])
     score, truth = found._averages[:, 1], y[::2] == 1
@@ -558,11 +560,11 @@ def test_a_threshold_can_be_chosen_by_its_cost(tmp_path):
 
     for t, key in ((50, "half"), (20, "fifth")):
         hits, alarms = outcome(t)
-        assert f"Threshold {t / 100:g}: {hits} of {truth.sum()} rows of class 1 found" in said[key]
-        assert f", {alarms} others predicted as it" in said[key]
+        assert f"Threshold {t / 100:g}: {hits} of {truth.sum()} rows of class 1 found" in output[key]
+        assert f", {alarms} others predicted as it" in output[key]
     costs = [outcome(t)[1] + 5 * (truth.sum() - outcome(t)[0]) for t in range(101)]
-    assert costs[int(said["best"])] == min(costs)
-    assert f"Cost {min(costs)}." in said["cost"]
+    assert costs[int(output["best"])] == min(costs)
+    assert f"Cost {min(costs)}." in output["cost"]
 
 
 def test_a_calibrated_forest_is_reported_by_rows_calibrated_by_others():
@@ -571,6 +573,6 @@ def test_a_calibrated_forest_is_reported_by_rows_calibrated_by_others():
     y = X[:, 0] + rng.normal(size=200) > 0
     forest = weald.RandomForestClassifier(40, calibrate="sigmoid", random_state=0).fit(X, y)
     page = weald.report(forest, X, y, X_test=X + 0.01, y_test=y)
-    said = forest.oob_.calibrated_probabilities("sigmoid")
-    assert page.metrics["out of bag"]["Brier score"][0] == pytest.approx(np.mean((said[:, 1] - y) ** 2))
+    output = forest.oob_.calibrated_probabilities("sigmoid")
+    assert page.metrics["out of bag"]["Brier score"][0] == pytest.approx(np.mean((output[:, 1] - y) ** 2))
     assert "Probabilities are calibrated (sigmoid)" in page.html

@@ -23,7 +23,7 @@ HOSTILE = [
 
 
 class Page(HTMLParser):
-    """Reads a page and checks that all tags are closed."""
+    """An HTML parser that checks that all tags are closed."""
 
     def __init__(self, page):
         super().__init__()
@@ -114,20 +114,20 @@ def test_a_very_deep_tree_is_a_page(recwarn):
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
-# Presses buttons and keys, and leaves what happened where the page's text can be read.
+# Presses buttons and keys, and writes the results into the text of the page.
 PRESS = """<script>
 const press = key => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
 const count = () => document.querySelectorAll("details[open]").length;
-const said = [count()];
-document.getElementById("open").click(); said.push(count());
-document.getElementById("close").click(); said.push(count());
+const result = [count()];
+document.getElementById("open").click(); result.push(count());
+document.getElementById("close").click(); result.push(count());
 all[0].firstElementChild.focus();
-press("ArrowLeft"); said.push(count());
-press("ArrowRight"); said.push(count());
-press("ArrowDown"); said.push(all.findIndex(d => d.firstElementChild === document.activeElement));
-press("ArrowRight"); said.push(count());
-press("ArrowLeft"); press("ArrowLeft"); said.push(all.findIndex(d => d.firstElementChild === document.activeElement));
-document.body.setAttribute("data-said", said.join(" "));
+press("ArrowLeft"); result.push(count());
+press("ArrowRight"); result.push(count());
+press("ArrowDown"); result.push(all.findIndex(d => d.firstElementChild === document.activeElement));
+press("ArrowRight"); result.push(count());
+press("ArrowLeft"); press("ArrowLeft"); result.push(all.findIndex(d => d.firstElementChild === document.activeElement));
+document.body.setAttribute("data-result", result.join(" "));
 </script></body>"""
 
 
@@ -141,4 +141,4 @@ def test_the_page_folds_in_a_browser(tmp_path):
     command = [BROWSER, *options, file.as_uri()]
     dom = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
     n_cuts = page.count("<details")
-    assert f'data-said="{n_cuts} {n_cuts} 1 0 1 1 2 0"' in dom
+    assert f'data-result="{n_cuts} {n_cuts} 1 0 1 1 2 0"' in dom

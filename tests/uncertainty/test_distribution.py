@@ -80,7 +80,7 @@ def test_distributions_are_those_of_the_weights(case):
     found = model.predict_quantiles(X, LEVELS)
     assert found.shape == (N, len(LEVELS))
     for level, column in zip(LEVELS, found.T, strict=True):
-        # A sum of doubles may fall on either side of the level; between the two is right.
+        # Rounding may put the sum on either side of the level; any value between the two is correct.
         low = y[order][np.argmax(cumulated >= level * cumulated[:, -1:] - 1e-12, axis=1)]
         high = y[order][np.argmax(cumulated >= np.minimum(level + 1e-12, 1 - 1e-12) * cumulated[:, -1:], axis=1)]
         if 0 < level < 1:
@@ -198,7 +198,7 @@ def test_slices_and_copies_keep_their_targets():
     again = copy.copy(CASES["forest"][0]).fit(X, TARGET)[3:7].attach_targets
     with pytest.raises(ParameterError, match="attach_targets"):
         weald.merge([model[:3], model[3:]]).predict_std(X)
-    assert again  # a slice can be given the training data, too
+    assert again  # a slice also accepts the training data again
     expected = np.array([model[i : i + 1].predict_cdf(X, 0.0) for i in range(3, 7)]).mean(axis=0)
     np.testing.assert_allclose(part.predict_cdf(X, 0.0), expected, atol=1e-12)
     for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):

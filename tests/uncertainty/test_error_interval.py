@@ -92,7 +92,7 @@ def test_engines_and_blocks_give_the_same_bits(case, monkeypatch):
     order = RNG.permutation(N)
     turned = {name: values[order] for name, values in others.items()}
     again = model.out_of_bag(X[order], y[order], **turned).error_interval(method="delta")
-    assert again == pytest.approx(found, rel=1e-12)  # the error itself is a sum in the order of the rows
+    assert again == pytest.approx(found, rel=1e-12)  # the error itself is summed in the order of the rows
     model.set_params(engine="reference")
     assert model.out_of_bag(X, y, **others).error_interval(method="delta") == found
     monkeypatch.setattr(error_interval, "BATCH_BYTES", 8 * N * 7)

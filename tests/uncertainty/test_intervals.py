@@ -61,7 +61,7 @@ def rank_of(values, weight, coverage, whole=True):
 
 
 class ByHand:
-    """The quantities of the definitions."""
+    """The quantities in the definitions of the methods."""
 
     def __init__(self, model, X, X_new, others):
         self.model, self.X_new = model, X_new
@@ -75,7 +75,7 @@ class ByHand:
         self.f = np.array([self.trees[self.outside[:, i], i].mean() for i in self.seen])
         self.y = TARGET[self.seen]
         leaves = model.apply(X)
-        self.members = []  # of each row that is seen: weights of the training rows
+        self.members = []  # for each row with predictions: weights of the training rows
         for i in self.seen:
             w = np.zeros(N)
             for t in np.flatnonzero(self.outside[:, i]):
@@ -359,7 +359,7 @@ def test_what_has_no_intervals_says_so():
         ExtraTreesRegressor(keep_errors=True).fit(X, y)
     with pytest.raises(ParameterError, match=r"bootstrap=False.*held_out=True"):
         ExtraTreesRegressor(5).fit(X, y).attach_errors(X, y)
-    with pytest.raises(ParameterError, match="keep_errors=True does not support several targets"):
+    with pytest.raises(ParameterError, match="keep_errors=True does not support multi-output targets"):
         RandomForestRegressor(5, keep_errors=True).fit(X, np.column_stack([y, y]))
     with pytest.raises(ParameterError, match="2 targets"):
         RandomForestRegressor(5).fit(X, np.column_stack([y, y])).attach_errors(X, np.column_stack([y, y]))

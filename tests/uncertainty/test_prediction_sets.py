@@ -221,7 +221,7 @@ def test_what_has_no_sets_says_so():
         RandomForestClassifier(5, resampling="boosting", keep_errors=True).fit(X, y)
     with pytest.raises(ParameterError, match=r"boosting.*held_out=True"):
         RandomForestClassifier(5, resampling="boosting").fit(X, y).attach_errors(X, y)
-    with pytest.raises(ParameterError, match="keep_errors=True does not support several targets"):
+    with pytest.raises(ParameterError, match="keep_errors=True does not support multi-output targets"):
         RandomForestClassifier(5, keep_errors=True).fit(X, np.column_stack([y, y]))
     with pytest.raises(AttributeError, match="predict_interval"):
         plain.predict_interval(X_new)

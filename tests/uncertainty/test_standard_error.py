@@ -11,7 +11,7 @@ from weald import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegre
 from weald.errors import DataError, ParameterError
 from weald.uncertainty import standard_error
 
-# Few trees are faster, and leave some variances negative.
+# Few trees are fast, and some variances are negative.
 pytestmark = pytest.mark.filterwarnings("ignore:.*variances were estimated to be negative")
 
 RNG = np.random.default_rng(2)
@@ -50,7 +50,7 @@ def fit(case, **given):
 
 
 def predictions_of_trees(model, X):
-    """Of each tree (trees x rows x classes, or 1)."""
+    """Predictions of each tree (trees x rows x classes, or 1)."""
     parts = [model[t : t + 1] for t in range(len(model))]
     each = [part.predict_votes(X) for part in parts]
     return np.array(each).reshape(len(model), len(X), -1)
@@ -86,7 +86,7 @@ def by_the_formula(model, X, y, others, method):
 
 
 def close(found, expected, atol=1e-7):
-    """Compare; a variance that is 0 up to rounding may count as negative."""
+    """Compare standard errors; a variance of 0 may be negative by rounding."""
     np.testing.assert_allclose(np.nan_to_num(found), np.nan_to_num(expected), rtol=1e-9, atol=atol)
 
 

@@ -10,7 +10,7 @@ from weald.plot import DependenceDisplay
 
 
 def make_rents(n: int = 1500) -> tuple[pd.DataFrame, pd.Series]:
-    """Make up flats and their rents; larger flats have more rooms."""
+    """Generate flats and their rents; larger flats have more rooms."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"area": rng.gamma(6, 12, n).clip(15, 200)})
     X["rooms"] = (X["area"] / 25 + rng.normal(0, 0.5, n)).round().clip(1, 7)

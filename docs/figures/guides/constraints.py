@@ -22,11 +22,11 @@ def draw() -> Figure:
         (axes[1], [1], LEAF, "monotonic_cst=[1]"),
     ):
         forest = RandomForestRegressor(300, min_samples_leaf=3, monotonic_cst=constraint, random_state=0)
-        said = forest.fit(x[:, np.newaxis], y).predict(at)
+        predicted = forest.fit(x[:, np.newaxis], y).predict(at)
         axis.plot(x, y, "o", color=FAINT, ms=3, alpha=0.6, mew=0)
-        axis.plot(at[:, 0], said, color=color, lw=1.8)
+        axis.plot(at[:, 0], predicted, color=color, lw=1.8)
         axis.set_title(words, loc="left", fontsize=10, weight="bold", color=color)
-        falls = int((np.diff(said) < 0).sum())
+        falls = int((np.diff(predicted) < 0).sum())
         axis.text(9.9, y.min(), f"falls at {falls} places" if falls else "never falls", ha="right", color=color)
         axis.set_xlabel("feature")
     axes[0].set_ylabel("target")

@@ -12,7 +12,7 @@ LOOKS = {"squared_error": BARK, "poisson": LEAF, "absolute_error": SKY}
 
 
 def draw_trees(axes: Axes, x: np.ndarray, y: np.ndarray, other: str, **given: int) -> None:
-    """Draw what trees of both criteria predict."""
+    """Draw the predictions of trees with both criteria."""
     grid = np.linspace(0, 1, 2000)
     for criterion in ("squared_error", other):
         tree = DecisionTreeRegressor(criterion=criterion, **given).fit(x[:, None], y)

@@ -13,7 +13,7 @@ def draw() -> Figure:
     X, y = make_classification(3000, 20, n_informative=8, flip_y=0.15, random_state=0)
     forest = weald.RandomForestClassifier(200, oob_score=True, random_state=0).fit(X, y)
     figure = Figure(figsize=(9.6, 4.2), facecolor=PAPER, layout="constrained")
-    figure.get_layout_engine().set(rect=(0, 0, 1, 0.88))  # room for the words above the map
+    figure.get_layout_engine().set(rect=(0, 0, 1, 0.88))  # space for the text above the map
     left, right = figure.subplots(1, 2, width_ratios=(1.3, 1))
     two = SurfaceDisplay.from_estimator(forest, "max_depth", "n_estimators", ax=left)
     one = SurfaceDisplay.from_estimator(forest, "max_depth", ax=right)

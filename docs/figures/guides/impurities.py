@@ -9,7 +9,7 @@ from weald import impurity as impurities
 
 LOOKS = {"entropy": SKY, "gini": LEAF, "misclassification": BARK}
 SIZE = 1000
-PARENT, CHILDREN = 0.25, (0.0, 0.4)  # shares of the rarer class
+PARENT, CHILDREN = 0.25, (0.0, 0.4)  # fractions of the rarer class
 
 
 def impurity(name: str, share: float) -> float:

@@ -33,7 +33,7 @@ def draw() -> Figure:
         axes.plot(STEPS, errors, color=color, lw=1.8, marker="o", ms=3)
         ends[name] = errors[-1], color
     ada = AdaBoostClassifier(DecisionTreeClassifier(max_depth=10), n_estimators=N_TREES, random_state=0).fit(X, y)
-    errors = [np.mean(said != y_test) for said in ada.staged_predict(X_test)]
+    errors = [np.mean(predicted != y_test) for predicted in ada.staged_predict(X_test)]
     axes.plot(range(1, len(errors) + 1), errors, color=INK, lw=1.1, ls=(0, (5, 2)))
     ends["AdaBoost"] = errors[-1], INK
     place = 0.012

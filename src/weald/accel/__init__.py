@@ -1,4 +1,4 @@
-"""Use weald in scripts written for scikit-learn's trees and forests, without changing them.
+"""Use weald in scripts for scikit-learn without changes: trees and forests are replaced.
 
     install, uninstall    replace scikit-learn's classes by weald's, and restore them
     summary               the replaced classes, and the fits by weald and by scikit-learn, with the reasons
@@ -71,7 +71,7 @@ def is_installed() -> bool:
 
 
 def summary() -> Summary:
-    """Return which fits of this process weald did, which it left to scikit-learn, and why.
+    """Return the fits of this process by weald and by scikit-learn, with the reasons for the latter.
 
     Returns
     -------

@@ -8,7 +8,7 @@ pass. `weald_` is the model that weald fitted and that predicts; `estimators_` a
 objects, converted on access. As in scikit-learn, rows are rounded to float32, so that the predictions of both are the
 same.
 
-Fits that weald cannot do are left to scikit-learn: see `weald.accel.summary`. Worker processes and unpickling import
+Unsupported fits are done by scikit-learn: see `weald.accel.summary`. Worker processes and unpickling import
 these classes, whether or not `install` was called there.
 """
 
@@ -66,7 +66,7 @@ class Accelerated(BaseEstimator):
         return True if own and THEIRS[own] in other.__mro__ else NotImplemented
 
     def _fit_with_weald(self, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, *, check_input: bool) -> bool:
-        """Fit and return True; or record why not, and return False."""
+        """Fit and return True; if weald cannot fit the estimator, record the reason and return False."""
         self._validate_params()
         reason = why_not(self, y, sample_weight)
         if not reason:
@@ -107,7 +107,7 @@ class Accelerated(BaseEstimator):
         return "weald_" in vars(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out trees that can be converted again."""
+        """Pickle without the trees that can be converted again."""
         state = super().__getstate__()
         return {name: value for name, value in state.items() if not (self._is_wealds and name == self._made_of_it)}
 
@@ -160,7 +160,7 @@ def translate(
     if is_whole(given["max_features"]):
         given["max_features"] = min(int(given["max_features"]), shape[1])
     if not is_whole(given["random_state"]):
-        given["random_state"] = check_random_state(given["random_state"])  # None: the generator of numpy.random.seed
+        given["random_state"] = check_random_state(given["random_state"])  # None: NumPy's global generator
     if given.get("bootstrap"):
         given["max_samples"] = draws(given["max_samples"], shape[0], sample_weight)
     return given

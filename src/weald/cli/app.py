@@ -22,14 +22,14 @@ from weald.cli import (
     verify,
 )
 
-# The exception that the parser raises for wrong options, wherever this version of typer defines it.
+# The exception of the parser for wrong options; its module depends on the version of typer.
 UsageError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 Exit = typer.Exit
 
 app = typer.Typer(
     help="Random forests from the command line.",
     add_completion=False,
-    rich_markup_mode=None,  # plain help needs no colors, and loads faster
+    rich_markup_mode=None,  # plain help loads faster than rich help
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )

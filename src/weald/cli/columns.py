@@ -2,8 +2,8 @@
 
 ColumnPlan   the columns of a file and their roles
 make_plan    decides the roles
-read_dates   reads text as dates, if the user or the model asks for it
-read_labels  reads integers as categories, if the user asks for it
+read_dates   reads text as dates if an option or the model requires it
+read_labels  reads integers as categories if an option requires it
 choose       finds a column by name, with "did you mean"
 """
 
@@ -22,8 +22,8 @@ from weald.data.times import UNITS
 FEW = 20  # maximum number of distinct integers of a target that are read as classes
 NAMES_OF_ROWS = 0.5  # fraction of distinct values from which a text column is read as row names
 MANY = 100
-MOST_NAMES = 60  # of a list in a message
-_HAS_ZONE = re.compile(r":\d\d(\.\d+)?(Z|[+-]\d\d(:?\d\d)?)$")  # after a time
+MOST_NAMES = 60  # names listed in a message
+_HAS_ZONE = re.compile(r":\d\d(\.\d+)?(Z|[+-]\d\d(:?\d\d)?)$")  # a time zone after a time of day
 AS_DATES = f"numbers: {UNITS[DATES]}"
 
 
@@ -103,8 +103,8 @@ def make_plan(
             raise UserError(f"{one!r} is the target and cannot have another role. Leave it out of the other options.")
     task, reason = _find_task(table.column(target), target, _read_task(columns.task))
     plan = ColumnPlan(target, task, reason, id=columns.id, weight=columns.weight)
-    said = {target: "target", **dict.fromkeys(exclude, "left out (--exclude)")}
-    said |= {n: what for n, what in ((columns.id, "row name"), (columns.weight, "sample weight")) if n is not None}
+    roles = {target: "target", **dict.fromkeys(exclude, "left out (--exclude)")}
+    roles |= {n: what for n, what in ((columns.id, "row name"), (columns.weight, "sample weight")) if n is not None}
     for name in names:
         holds, doing = _look(table.column(name), forced=name in categorical)
         if name in categorical and doing != "categories":
@@ -113,7 +113,7 @@ def make_plan(
             )
         if name in dates and doing != AS_DATES:
             raise UserError(f"--dates is for columns of dates, but {name!r} holds {holds}. Leave it out.")
-        doing = said.get(name, doing)
+        doing = roles.get(name, doing)
         plan.done.append((name, holds, doing))
         if not doing.startswith(("left out", "target", "row name", "sample weight")):
             plan.features.append(name)
@@ -144,7 +144,7 @@ def read_dates(table: arrow.Table, names: Sequence[str], where: str) -> arrow.Ta
 
 
 def read_labels(table: arrow.Table, names: Sequence[str]) -> arrow.Table:
-    """Read integers of some columns as categories; text always is."""
+    """Convert integers of some columns to text, which is read as categories."""
     import pyarrow as pa
 
     for name in names:
@@ -169,7 +169,7 @@ def _no_date(column: arrow.Column) -> str:
 
 
 def _look(column: arrow.Column, *, forced: bool) -> tuple[str, str]:
-    """Return the contents of a column, and its role."""
+    """Describe the contents and the role of a column."""
     import pyarrow.types as kinds
 
     kind = column.type

@@ -43,12 +43,12 @@ def cv(
     divide = StratifiedKFold if plan.task is Task.CLASSIFICATION else KFold
     parts = divide(folds, shuffle=True, random_state=fit.seed)
     began = time.perf_counter()
-    with quiet_warnings() as said:
+    with quiet_warnings() as warned:
         try:
             scores = [_one(estimator, rows, a, b) for a, b in parts.split(rows.y, rows.y)]
         except ValueError as error:
             raise UserError(f"--folds {folds} is not possible: {error}") from error
-    facts: Facts = {"task": plan.task, "rows": len(rows.y), "folds": folds, "scores": scores, "warnings": said}
+    facts: Facts = {"task": plan.task, "rows": len(rows.y), "folds": folds, "scores": scores, "warnings": warned}
     facts |= {"means": _means(scores), "seconds": time.perf_counter() - began}
     if json:
         screen.show_json(facts)
@@ -60,7 +60,7 @@ def cv(
     lines.append(["± std. error", *(write[n](facts["means"][n]["std_error"]) for n in names)])
     screen.show_table(["fold", *names], lines, numeric=range(1, len(names) + 1))
     screen.say(f"\n±: standard error of the mean over {folds} folds, the standard deviation / √{folds}")
-    say_warnings(said)
+    say_warnings(warned)
 
 
 def _one(estimator: "TreeModel", rows: "LabeledRows", train: "IntArray", test: "IntArray") -> dict[str, float]:

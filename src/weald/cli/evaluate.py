@@ -42,17 +42,17 @@ def evaluate(
     if not 0 < coverage < 1:
         raise UserError(f"--coverage {coverage:g} is not between 0 and 1. Give, for example, 0.9.")
     X, y, n_dropped = read_labeled(forest, data, target)
-    with quiet_warnings() as said:
+    with quiet_warnings() as warned:
         predictions = held_out(forest, X, y)
-    with quiet_warnings():  # about reading the same rows again
+    with quiet_warnings():  # warnings about these rows have been shown
         is_training = is_training_data(forest, TrainingArguments(X, y))
     if is_training:
         has_bags = all(o.bags.bootstrap and o.resampling == "bagging" for o in forest.forest_.origins)
-        said.append(SEEN + (OUT_OF_BAG if has_bags else ""))
+        warned.append(SEEN + (OUT_OF_BAG if has_bags else ""))
     metrics = [
         {"rows": "file", "metric": s.name, "value": s.value, "low": s.low, "high": s.high} for s in judge(predictions)
     ]
-    facts: Facts = {"rows": len(y), "rows_without_target": n_dropped, "metrics": metrics, "warnings": said}
+    facts: Facts = {"rows": len(y), "rows_without_target": n_dropped, "metrics": metrics, "warnings": warned}
     facts["target"] = target_of(forest, target)
     facts["training_rows"] = is_training
     if hasattr(forest, "kept_errors_") and not is_training:
@@ -65,7 +65,7 @@ def evaluate(
         screen.show_json(facts)
         return
     _show(facts)
-    say_warnings(said)
+    say_warnings(warned)
 
 
 def cover(model: "TreeModel", X: arrow.Table, truth: "Array", coverage: float) -> Facts:

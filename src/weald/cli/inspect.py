@@ -9,8 +9,8 @@ from weald.cli.screen import Facts
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
-SHOWN = 40  # features
-LABELS = 20  # classes
+SHOWN = 40  # features shown
+LABELS = 20  # classes shown
 OF_TARGETS = {False: ", mean over the targets", True: ": fraction of rows with every target right"}
 
 
@@ -34,7 +34,7 @@ def examine(model: "TreeModel") -> Facts:
     from weald.estimators.multi_output import forests_of, is_multi_output, listed, select_target
 
     forests, several = forests_of(model), is_multi_output(model)
-    forest = forests[0]  # with several targets the trees are the same, and their leaves have other values
+    forest = forests[0]  # the trees of all targets differ only in their leaf values
     prints = [of_target.fingerprint() for of_target in forests]
     params = model.get_params(deep=False)
     defaults = type(model)().get_params(deep=False)
@@ -115,7 +115,7 @@ def _show(facts: Facts) -> None:
 
 
 def _show_targets(prints: list[str], classes: list[list[object]] | None) -> None:
-    """Show the targets of a multi-output model. Its trees are the same for all; their leaves are not."""
+    """Show the targets of a multi-output model. Its trees differ only in their leaf values."""
     labels = ["" if classes is None else _listed(classes[number]) for number in range(min(len(prints), SHOWN))]
     rows = [[str(number), *([] if classes is None else [text]), prints[number]] for number, text in enumerate(labels)]
     screen.show_table(["target", *([] if classes is None else ["classes"]), "fingerprint"], rows)

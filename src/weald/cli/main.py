@@ -29,7 +29,7 @@ def run(arguments: list[str]) -> int:
         return _run(arguments)
     except (Exception, KeyboardInterrupt) as error:
         if process.was_interrupted() or isinstance(error, KeyboardInterrupt):
-            return _fail("interrupted", 130, arguments)  # an interrupted import may raise any error
+            return _fail("interrupted", 130, arguments)  # an interrupted import can raise any error
         if isinstance(error, BrokenPipeError) and error.filename is None:
             _drop_output()  # e.g. `weald ... | head` closed the pipe
             return 0
@@ -49,7 +49,7 @@ def _run(arguments: list[str]) -> int:
     except Exit as end:
         return int(end.exit_code)
     if sys.stdout is not None:
-        sys.stdout.flush()  # here a full disk can still be reported
+        sys.stdout.flush()  # a full disk can still be reported here
     return 0
 
 

@@ -47,7 +47,7 @@ class LabeledRows:
 def read_rows(data: Path, target: str, columns: ColumnOptions) -> tuple[ColumnPlan, LabeledRows]:
     """Read a file and decide the roles of its columns."""
     table = read_table(data)
-    present = [name for name in columns.dates or [] if name in table.column_names]  # others raise an error below
+    present = [name for name in columns.dates or [] if name in table.column_names]  # other columns raise an error below
     table = read_dates(table, present, data.name)
     plan = make_plan(table, data.name, target, columns)
     table = read_labels(table, columns.categorical or [])
@@ -118,7 +118,7 @@ def read_value(text: str) -> object:
         return text == "true"
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):  # whatever the nesting of the text causes
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):  # deep nesting raises various errors
         return text
 
 
@@ -154,7 +154,7 @@ def types_for(model: TreeModel) -> dict[str, arrow.DataType]:
     types = {}
     for f, (name, categories) in enumerate(zip(names_of(model), model.schema_.categories, strict=True)):
         if f in model.schema_.times:
-            types[name] = pa.string()  # select_features reads them
+            types[name] = pa.string()  # read by select_features
             continue
         labels = [] if categories is None else categories.labels.tolist()
         is_text = bool(labels) and isinstance(labels[0], str)
@@ -191,14 +191,14 @@ def _integer_categories(model: TreeModel) -> list[str]:
 @contextmanager
 def quiet_warnings() -> Iterator[list[str]]:
     """Collect warnings, to print them after the tables."""
-    said: list[str] = []
+    warned: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield said
-    said += list(dict.fromkeys(for_the_shell(str(w.message)) for w in caught))
+        yield warned
+    warned += list(dict.fromkeys(for_the_shell(str(w.message)) for w in caught))
 
 
-def say_warnings(said: list[str]) -> None:
+def say_warnings(warned: list[str]) -> None:
     """Print the collected warnings."""
-    for words in said:
+    for words in warned:
         screen.note(f"note: {words}")

@@ -72,7 +72,7 @@ def predict(
     more = More(read_levels(forest, quantiles), *read_coverage(forest, interval, set_))
     n_rows = 0
     printed = screen.JsonRows("predictions") if json and out is None else None
-    with quiet_warnings() as said, open_writer(out) if printed is None else nullcontext(printed.write) as write:
+    with quiet_warnings() as warned, open_writer(out) if printed is None else nullcontext(printed.write) as write:
         for batch in read_batches(data, ({} if id is None else {id: None}) | types_for(forest)):
             features = select_features(batch, forest, data.name)
             columns = {} if id is None else {id: batch.column(choose(id, batch.schema.names))}
@@ -81,12 +81,12 @@ def predict(
         if not n_rows:
             raise BadFile(f"{data.name} has no rows.")
     if printed is not None:
-        printed.end({"rows": n_rows, "warnings": said})
+        printed.end({"rows": n_rows, "warnings": warned})
     elif json:
-        screen.show_json({"rows": n_rows, "out": str(out), "warnings": said})
+        screen.show_json({"rows": n_rows, "out": str(out), "warnings": warned})
     else:
         screen.note(f"{n_rows:,} rows predicted" + ("" if out is None else f", written to {out}"))
-        say_warnings(said)
+        say_warnings(warned)
 
 
 def _as_table(batch: arrow.Batch) -> arrow.Table:
@@ -116,10 +116,10 @@ def read_levels(model: "TreeModel", quantiles: str | None) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class More:
-    """What to predict besides the target."""
+    """The requested outputs besides the prediction."""
 
-    levels: dict[str, float] = field(default_factory=dict)  # of quantiles, by their text
-    coverage: float | None = None  # of intervals, or of sets
+    levels: dict[str, float] = field(default_factory=dict)  # quantile levels, by column name
+    coverage: float | None = None  # coverage of intervals or sets
     method: str | None = None
 
 

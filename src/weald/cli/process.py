@@ -1,4 +1,4 @@
-"""Ctrl-C, standard streams and exit of the process. Set up before large imports."""
+"""Ctrl-C, standard streams and process exit, set up before large imports."""
 
 import codecs
 import os
@@ -39,7 +39,7 @@ _state = {"interrupted": False}
 
 
 def _handle_interrupts() -> None:
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, as with nohup
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # otherwise ignored, as under nohup
         signal.signal(signal.SIGALRM, _interrupt_again)
         signal.signal(signal.SIGINT, _interrupt)
         sys.unraisablehook = _drop_interrupt
@@ -68,7 +68,7 @@ def _drop_interrupt(error: "sys.UnraisableHookArgs") -> None:
 
 
 def was_interrupted() -> bool:
-    """Return whether Ctrl-C was pressed; from now on, interrupts are not raised."""
+    """Return whether Ctrl-C was pressed, and stop raising interrupts."""
     if _state["interrupted"]:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -84,7 +84,7 @@ def _occupy_closed_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number
+            os.open(os.devnull, os.O_RDWR)  # opens with the lowest free number
 
 
 def _in_ascii(error: UnicodeError) -> tuple[str, int]:

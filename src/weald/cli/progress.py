@@ -17,21 +17,21 @@ def show_growth(*, quiet: bool) -> Iterator[None]:
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    said, left = TextColumn("{task.fields[said]}"), (TimeRemainingColumn(), TextColumn("left"))
+    count, left = TextColumn("{task.fields[count]}"), (TimeRemainingColumn(), TextColumn("left"))
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        said,
+        count,
         *left,
         console=console(sys.stderr, sys.stderr),
         transient=True,
     ) as bar:
-        task = bar.add_task("growing trees", total=1.0, said="")
+        task = bar.add_task("growing trees", total=1.0, count="")
 
         def look(growing: Growing) -> None:
             error = "" if growing.error is None else f", out-of-bag error {growing.error:.4g}"
-            said = f"{growing.n_done} of {growing.n_trees}{error}"
-            bar.update(task, completed=growing.n_done / growing.n_trees, said=said)
+            count = f"{growing.n_done} of {growing.n_trees}{error}"
+            bar.update(task, completed=growing.n_done / growing.n_trees, count=count)
 
         with listening(look):
             yield

@@ -1,7 +1,7 @@
 """Reading files as tables: csv, tab-separated, parquet, feather (arrow), JSON lines; text files may be gzipped.
 
 Apache Arrow (pyarrow) reads all formats, in chunks if a file is large, and weald reads its tables without conversion.
-Errors in a file become a `BadFile` that says where they are.
+Errors in a file become a `BadFile` with their location.
 """
 
 import re
@@ -47,7 +47,7 @@ def kind_of(path: Path) -> tuple[str, bool]:
 
 
 def load_readers(path: Path) -> None:
-    """Import what reads the file, so that imports do not count in the time of reading."""
+    """Import the reader of the format, so that imports do not count as reading time."""
     from importlib import import_module
 
     for name in (
@@ -169,7 +169,7 @@ def _csv_pieces(stream: arrow.Stream, path: Path, parse: arrow.Options, types: T
             convert = _as_types(
                 csv, dict.fromkeys(found, pa.string()) | {n: k for n, k in types.items() if k is not None}
             )
-        read = _serially(csv, column_names=names)  # none: they are in the first line
+        read = _serially(csv, column_names=names)  # no skipped lines: the names are in the first line
         yield from _apart(csv.read_csv, pa.BufferReader(lines), read, parse, convert).to_batches()
         names = found
 
@@ -212,7 +212,7 @@ def _parquet(path: Path, zipped: bool, types: Types, rows: int | None) -> Iterat
     from pyarrow import parquet
 
     with parquet.ParquetFile(path, buffer_size=COLUMN_BLOCK) as file:
-        for group in range(file.num_row_groups):  # all at once would be read ahead without limit
+        for group in range(file.num_row_groups):  # threads would read ahead without limit
             yield from file.iter_batches(batch_size=rows or 2**17, row_groups=[group])
 
 
@@ -230,7 +230,7 @@ def _json(path: Path, zipped: bool, types: Types, rows: int | None) -> Iterator[
 
     first = _first_values(path, zipped)
     kept = {name: _kind(first[name], kind) for name, kind in types.items() if name in first}
-    beside = [name for name in first if name not in kept]  # are named but not parsed
+    beside = [name for name in first if name not in kept]  # other columns are named but not parsed
     parse = json.ParseOptions(
         explicit_schema=pa.schema(list(kept.items())), unexpected_field_behavior="infer" if rows is None else "ignore"
     )
@@ -243,7 +243,7 @@ def _json(path: Path, zipped: bool, types: Types, rows: int | None) -> Iterator[
 
 
 def _first_values(path: Path, zipped: bool) -> dict[str, object]:
-    """Return the fields of the first lines, with a value of each. Wrong lines are left to the parser."""
+    """Return the fields of the first lines, with a value of each. The parser reports malformed lines."""
     with _stream(path, zipped) as stream:
         lines = stream.read(BLOCK).split(b"\n")[:100]
     found: dict[str, object] = {}

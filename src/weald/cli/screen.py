@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 WIDTH_OF_A_PIPE = 160
-LONG = 12  # letters of a name from which the head of a column is broken
+LONG = 12  # longer column heads are broken into lines
 
-Facts: TypeAlias = dict[str, Any]  # what a command prints as JSON, by name
+Facts: TypeAlias = dict[str, Any]  # the JSON output of a command, by name
 
 
 def show_json(facts: Mapping[str, object]) -> None:
@@ -51,7 +51,7 @@ class JsonRows:
 
 
 def _escaped(line: str) -> str:
-    """Escape what json does not: control characters above ASCII, marks that reverse text, half characters."""
+    """Escape characters that json does not: non-ASCII control characters, direction marks, surrogates."""
     return line if line.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in line)
 
 
@@ -106,7 +106,7 @@ def _write_beside(text: str) -> None:
 def _render(
     shown: "RenderableType", stream: TextIO | None, *, soft_wrap: bool = False, style: str | None = None
 ) -> str:
-    """Render for a stream. rich does not write it, because it would end the process if a pipe is closed."""
+    """Render for a stream without writing: rich would end the process if a pipe is closed."""
     drawn = io.StringIO()
     console(drawn, stream).print(shown, soft_wrap=soft_wrap, style=style)
     return drawn.getvalue()

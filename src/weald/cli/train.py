@@ -30,8 +30,8 @@ class Trained:
 
     model: "TreeModel"
     plan: "ColumnPlan"
-    rows: "LabeledRows"  # for training
-    test: "LabeledRows | None"  # held out
+    rows: "LabeledRows"  # training rows
+    test: "LabeledRows | None"  # held-out rows
     timings: dict[str, float]
     warnings: list[str]
 
@@ -119,21 +119,21 @@ def fit_file(
     began = time.perf_counter()
     plan, rows = read_rows(data, target, columns)
     timings = {"reading the file": time.perf_counter() - began}
-    more = {"bootstrap": True} if fit.model == "extra" else {}  # for out-of-bag metrics
+    more = {"bootstrap": True} if fit.model == "extra" else {}  # needed for out-of-bag metrics
     estimator = make_model(plan.task, fit, **more)
     _calibrate(estimator, calibrate)
     rows, test = _divide(rows, holdout, plan.task, fit.seed)
     _warm_up(estimator)
-    with quiet_warnings() as said, show_growth(quiet=quiet):
+    with quiet_warnings() as warned, show_growth(quiet=quiet):
         began = time.perf_counter()
         estimator.fit(rows.X, rows.y, rows.weight)
         timings["growing the trees"] = time.perf_counter() - began
     estimator.target_name_ = plan.target
-    return Trained(estimator, plan, rows, test, timings, said)
+    return Trained(estimator, plan, rows, test, timings, warned)
 
 
 def _calibrate(estimator: "TreeModel", method: str | None) -> None:
-    """Set how probabilities are calibrated; refuse models that have none, or no out-of-bag rows."""
+    """Set the calibration of probabilities; raise an error for models without probabilities or out-of-bag rows."""
     if method is None:
         return
     if not hasattr(estimator, "calibrate"):
@@ -145,7 +145,7 @@ def _calibrate(estimator: "TreeModel", method: str | None) -> None:
 
 
 def _warm_up(estimator: "TreeModel") -> None:
-    """Fit a tree to two rows of text and numbers, so that the imports of a fit do not count in its time."""
+    """Fit a tree to two rows, so that imports do not count as training time."""
     import pyarrow as pa
 
     import weald

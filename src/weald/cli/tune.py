@@ -62,7 +62,7 @@ def tune(
     forest = make_model(plan.task, fit)
     if metric is not None:
         _check_metric(metric)
-    with quiet_warnings() as said:
+    with quiet_warnings() as warned:
         found = weald.tune(
             forest, rows.X, rows.y, sample_weight=rows.weight, grid=values or None, scoring=metric, budget=budget
         )
@@ -81,13 +81,13 @@ def tune(
         "tried": [_describe(step, metric) for step in found.path],
         "command": _train_again(data, target, columns, fit, changed),
         "fingerprint": found.best_estimator.forest_.fingerprint(),
-        "warnings": said,
+        "warnings": warned,
     }
     if json:
         screen.show_json(facts)
         return
     _show(facts, None if out is None else str(out))
-    say_warnings(said)
+    say_warnings(warned)
 
 
 def _check_metric(name: str) -> None:
@@ -123,7 +123,7 @@ def _show(facts: Facts, out: str | None) -> None:
     steps = _best_of_forests(facts["tried"], best)
     names = list(facts["best_params"])
     tried = {n: [_short(step["params"].get(n, "")) for step in steps] for n in names}
-    shown = [n for n in names if len(set(tried[n])) > 1]  # all columns together are wider than a terminal
+    shown = [n for n in names if len(set(tried[n])) > 1]  # all columns together would be too wide for a terminal
     heads, values = [facts["metric"]], [[screen.number(step.get("score", 0.0))] for step in steps]
     if not facts["metric"]:
         heads = ["out-of-bag error", "95 % interval"]
@@ -149,7 +149,7 @@ def _show(facts: Facts, out: str | None) -> None:
 
 
 def _best_of_forests(steps: list[Facts], best: int) -> list[Facts]:
-    """Return the best step of each forest; the one at `best` is the best of all."""
+    """Return the best setting of each forest; `best` is the index of the best of all."""
     found = {steps[best]["forest"]: steps[best]}
     for step in steps:
         loss = -step["score"] if "score" in step else step["error"]

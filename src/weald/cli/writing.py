@@ -35,7 +35,7 @@ def check_place(*places: Path | None, read: Sequence[Path | None] = ()) -> None:
 
 def _is_same(one: Path, other: Path) -> bool:
     if one.exists() and other.exists():
-        return one.samefile(other) and one.is_file()  # the null device may be given twice
+        return one.samefile(other) and one.is_file()  # the null device may be given more than once
     return os.path.realpath(one) == os.path.realpath(other)
 
 
@@ -62,7 +62,7 @@ def open_writer(path: Path | None) -> Iterator[Write]:
 
 
 class _Screen(io.RawIOBase):
-    """The terminal as a file: labels and row names cannot control it."""
+    """The terminal as a file: control characters in labels and row names are replaced."""
 
     def writable(self) -> bool:
         return True
@@ -78,7 +78,7 @@ class _Sink:
     def __init__(self, kind: str, stream: BinaryIO | io.RawIOBase | io.BufferedIOBase) -> None:
         self.kind, self.stream = kind, stream
         self.writer: arrow.Stream = None
-        self.schema: arrow.Schema = None  # that of the first table
+        self.schema: arrow.Schema = None  # schema of the first table
 
     def __enter__(self) -> Self:
         return self

@@ -3,10 +3,10 @@
     from_parquet   parquet files -> CodeStore
     from_csv       CSV files
     from_chunks    a function or list that returns chunks of a table
-    load           a store that exists already
+    load           opens an existing store
 
 The rows are read twice. The first pass finds the types and values of the columns, the second replaces values by codes
-of one or two bytes. Everything else that a fit computes from the whole table is computed once, when the store is made:
+of one or two bytes. Everything else that needs the whole table is computed once, when the store is made:
 its rows are ranked, and the codes are stored in rank order. A fit maps the file and reads what it needs.
 
 The modules:

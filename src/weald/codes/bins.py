@@ -5,12 +5,12 @@
     join_rows           all surveys   -> Rows: target, weights and groups of the whole table
     sample_values       a part        -> SampledColumns: its sampled values
     cut_columns         all samples   -> ColumnCuts: how values of some columns become codes
-    join_cuts           all cuts      -> Cuts: those of all columns; some columns may be undecided
+    join_cuts           all cuts      -> Cuts of all columns; some columns may be undecided
     find_distinct       a part        -> the distinct values of undecided columns
     resolve_cuts        all of them   -> Cuts without undecided columns
 
 A large table is cut by a sample: the rows of lowest hashes. A column with more than `max_bins` distinct values in the
-sample is cut, whatever other rows hold. If the sample has fewer, the distinct values of all rows are needed.
+sample is cut. If the sample has fewer, the distinct values of all rows are needed.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from weald.data.types import Array, FloatArray
 from weald.engines.native import NativeEngine, Weighed
 
 SAMPLE_SIZE = 1 << 18  # copies of rows from which quantile codes are cut
-SPARE = 1 << 12  # extra rows sampled, so that there are enough: eight standard deviations of their number
+SPARE = 1 << 12  # margin of the sample size: eight standard deviations
 NO_LIMIT = (1 << 64) - 1
 Hashes = npt.NDArray[np.uint64]
 Distinct = list[FloatArray | None]  # distinct values of columns, ascending; None: more than `max_bins`
@@ -41,7 +41,7 @@ class PartSurvey:
 
     rows: Rows
     hashes: Hashes  # distinct, ascending; empty: all rows are sampled
-    copies: Hashes  # of each hash: how many rows have it, or their total weight if weights are whole
+    copies: Hashes  # for each hash: number of rows that have it, or their total weight if weights are whole
 
     def __sizeof__(self) -> int:
         return count_bytes(self.hashes, self.copies) + self.rows.__sizeof__()
@@ -91,7 +91,7 @@ def hash_values(table: Table, n_threads: int = 1) -> Hashes:
 
 
 def sum_hashes(hashes: Hashes, weight: FloatArray | None, labels: Labels) -> int:
-    """Sum the hashes of rows, their part of the fingerprint of the values. Whole weights are copies."""
+    """Sum the hashes of rows, for the fingerprint of the values. Whole weights are copies."""
     copies = labels.lengths(weight, len(hashes)) if labels.whole else np.ones(len(hashes), np.uint64)
     return int((copies * hashes).sum(dtype=np.uint64))  # modulo 2^64
 
@@ -144,7 +144,7 @@ def weigh(values: Array, lengths: Hashes) -> tuple[Array, Hashes]:
 
 
 def light(values: FloatArray) -> FloatArray:
-    """Store numbers in four bytes if that loses nothing, so that half as much is sent."""
+    """Store numbers in four bytes if that is exact, to halve the data to send."""
     if values.dtype == np.float32:
         return values
     with np.errstate(over="ignore"):
@@ -216,7 +216,7 @@ def cut_columns(
 
 
 def join_cuts(found: Sequence[ColumnCuts], labels: Labels) -> Cuts:
-    """Join the cuts of all columns; where nothing was sampled, all columns are undecided."""
+    """Join the cuts of all columns; without a sample, all columns are undecided."""
     columns = [column for block in found for column in block.columns]
     columns = columns or [(np.array([-np.inf]), True, True)] * labels.n_features
     numbers = set(range(labels.n_features)) - labels.schema.categorical

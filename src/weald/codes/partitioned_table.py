@@ -68,7 +68,7 @@ class Rows:
     weight: FloatArray | None
     groups: npt.NDArray[np.int32] | None = None
     strata: npt.NDArray[np.int32] | None = None
-    values: int | None = None  # fingerprint of the feature values; None: unknown
+    values: int | None = None  # fingerprint of the feature values; None if unknown
 
     @classmethod
     def join(cls, parts: "Sequence[Rows]") -> "Rows":
@@ -123,7 +123,7 @@ class Labels:
     n_rows: int
     is_weighted: bool
     whole: bool
-    total: int  # of the weights, if they are whole
+    total: int  # total weight, if all weights are whole
     largest: float  # weight
     groups: LabelsOfRows | None = None  # sorted distinct labels of groups and strata; None: not given
     stratify: LabelsOfRows | None = None
@@ -181,7 +181,7 @@ def read_classes(model: TreeModel, part: Part) -> Labels | None:
 
 
 def labels_of(table: Table, classes: Array | None, schema: Schema) -> Labels:
-    """Return the labels of a part that was read."""
+    """Return the labels of a part that has been read."""
     weight = np.ones(1) if table.weight is None else table.weight
     return Labels(
         schema=schema,
@@ -235,7 +235,7 @@ def _distinct(found: Sequence[LabelsOfRows | None], name: str, places: Sequence[
 
 
 def _refuse_other_kinds(first: Sequence[Sequence[object]], name: str, places: Sequence[str]) -> None:
-    """Refuse text in one part and numbers in another, by their first labels: NumPy would convert both to text."""
+    """Raise an error if one part has text and another has numbers: NumPy would convert both to text."""
     kinds = {_kind_of(labels[0]): (place, labels[0]) for place, labels in zip(places, first, strict=True) if labels}
     if len(kinds) > 1:
         (kind, (place, label)), (other_kind, (other_place, other)) = list(kinds.items())[:2]
@@ -346,7 +346,7 @@ def _number(of_rows: LabelsOfRows | None, labels: LabelsOfRows | None) -> npt.ND
 
 
 def read_alone(model: TreeModel, part: Part) -> tuple[Table, Array | None, Schema]:
-    """Read a part by itself: table, classes and schema."""
+    """Read one part: table, classes and schema."""
     reader = unfitted_copy(model)
     reading = read_table(reader, part.X, part.y, part.weight, classify=model.task is Task.CLASSIFICATION)
     require_one_target(reading, "a cluster")

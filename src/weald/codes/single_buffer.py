@@ -1,6 +1,6 @@
 """Pickling objects of many arrays as one buffer.
 
-Sending and receiving an array takes Dask as long as some hundred kilobytes, however short the array is.
+Dask has a large fixed cost per array: as much as sending some hundred kilobytes.
 """
 
 import pickle
@@ -29,7 +29,7 @@ class SingleBuffer:
 
 
 def _gather_arrays(state: dict[str, object]) -> tuple[bytes, npt.NDArray[np.uint8], list[int]]:
-    """Move all arrays to one: what is left, the joined array, and the sizes."""
+    """Move all arrays to one; return the remaining state, the joined array, and the sizes."""
     found: list[pickle.PickleBuffer] = []
     rest = pickle.dumps(state, protocol=5, buffer_callback=found.append)
     arrays = [np.frombuffer(buffer.raw(), dtype=np.uint8) for buffer in found]
@@ -43,7 +43,7 @@ def _gather_arrays(state: dict[str, object]) -> tuple[bytes, npt.NDArray[np.uint
 
 
 def _split_arrays(thing: SingleBuffer, rest: bytes, piece: npt.NDArray[np.uint8], sizes: Sequence[int]) -> None:
-    """Replace the arrays of an object by views of the buffer. It is kept, for the next worker that asks for it."""
+    """Replace the arrays of an object by views of the buffer, which is kept to be sent again."""
     buffers = [piece[start : start + size] for start, size in zip(_edges(sizes), sizes, strict=False)]
     state = pickle.loads(rest, buffers=buffers)  # noqa: S301  (called while unpickling)
     vars(thing).update(state, _sent=(rest, piece, sizes))

@@ -54,13 +54,13 @@ class About:
     classes: Array | None  # None: regression
     whole: bool  # all weights are whole
     size: int  # the total of whole weights, else the rows
-    fingerprint: int  # of the training data, as codes
+    fingerprint: int  # fingerprint of the training data as codes
     max_bins: int  # 0: every value is a code
     missing: str
     categorical_features: object
     source: object  # where the rows came from, if known
-    prints: list[list[int]]  # of each chunk: rows and a checksum
-    keep_values: bool = False  # keep values beside codes that cover several
+    prints: list[list[int]]  # for each chunk: rows and a checksum
+    keep_values: bool = False  # whether values of codes that cover several are stored
     values: int | None = None  # fingerprint of the values; None: unknown, as in stores of earlier versions
 
 
@@ -166,7 +166,7 @@ class CodeStore(TableSource):
             model.feature_names_in_ = np.array(about.schema.names, dtype=object)
         n_classes = 0 if about.classes is None else len(about.classes)
         target = self.target if about.classes is None else self.target.astype(np.int32)
-        values: Any = Values(self)  # used in place of an array; never passed to the core
+        values: Any = Values(self)  # used instead of an array, but never passed to the core
         table = StoredTable(
             *(values, target, n_classes, self.weight, about.whole, about.size),
             categorical=about.schema.categorical,

@@ -86,11 +86,11 @@ class Survey:
     labels: Labels | None = None
     distinct: tuple[FloatArray | None, ...] = ()  # by feature; None: more than `max_bins`
     sampled: SampledRows | None = None  # None: no column is cut
-    absent: Labels | None = None  # classes of the first chunks, while no row has weight
+    absent: Labels | None = None  # classes of the first chunks without positive weights
     again: int = 0  # chunks before this one were sampled with outdated numbers
 
     def add(self, number: int, table: Table, classes: Array | None, schema: Schema) -> "Survey":
-        """Add the next chunk, which was read by itself."""
+        """Add the next chunk."""
         own = labels_of(table, classes, schema)
         before, names = [self.labels, self.absent], ["chunks before"] * 2
         labels = merge_part_labels([*before, own], [*names, f"chunk {number}"])
@@ -133,7 +133,7 @@ class Survey:
         return None if here is None else few_values(np.union1d(known, here.astype(np.float64)), self.max_bins)
 
     def cuts(self) -> Cuts:
-        """Return how values become codes."""
+        """Return the cuts."""
         assert self.labels is not None  # noqa: S101  (for the type checker: there was a chunk)
         starts: list[FloatArray] = []
         many = frozenset(f for f, values in enumerate(self.distinct) if values is None)

@@ -62,11 +62,11 @@ class StoreRules:
 
     model: TreeModel  # reads the chunks, as a fit would
     max_bins: int
-    source: object = None  # description of the source, if there is one
+    source: object = None  # description of the source, if known
     n_rows: int | None = None  # if known in advance
     n_threads: int = 1
     verbose: int = 0
-    keep_values: bool = False  # of columns that are cut
+    keep_values: bool = False  # keep the values of columns that are cut
 
     def about(self, prints: list[list[int]]) -> About:
         """Return the metadata that are known before anything is read."""
@@ -81,10 +81,10 @@ class CodedChunk:
 
     values: Array  # by row, unchanged
     columns: list[Array]
-    extremes: dict[int, tuple[FloatArray, FloatArray]]  # of codes that cover several values: min and max in this chunk
+    extremes: dict[int, tuple[FloatArray, FloatArray]]  # for codes that cover several values: min and max in this chunk
     target: Array
     weight: FloatArray | None
-    value_print: int  # the part of its rows in the fingerprint of the values
+    value_print: int  # contribution of its rows to the fingerprint of the values
 
 
 def code_chunk(table: Table, cuts: Cuts, labels: Labels, n_threads: int) -> CodedChunk:
@@ -96,7 +96,9 @@ def code_chunk(table: Table, cuts: Cuts, labels: Labels, n_threads: int) -> Code
         (codes,) = engine.code_values(table.X, [f], [starts])
         if f not in cuts.many:
             return codes, None
-        ((highs, starts[0]),) = engine.find_code_maxima(table.X, [f], [codes], [len(starts)])  # others start at a value
+        ((highs, starts[0]),) = engine.find_code_maxima(
+            table.X, [f], [codes], [len(starts)]
+        )  # other codes start at a value
         return codes, (starts, highs.astype(np.float64))
 
     found = map_on_threads(code, range(len(cuts.starts)), n_threads)
@@ -111,13 +113,13 @@ class Progressed:
 
     survey: Survey
     n_looked: int = 0  # chunks
-    prints: tuple[tuple[int, int], ...] = ()  # of each chunk: rows and checksum
+    prints: tuple[tuple[int, int], ...] = ()  # for each chunk: rows and checksum
     is_looked: bool = False
     is_narrow: bool = True  # all values are float32
     n_again: int = 0  # chunks that were sampled again
     n_coded: int = 0  # chunks
     n_rows: int = 0  # coded
-    lows: tuple[FloatArray, ...] = ()  # of columns that are cut: min and max of each code so far
+    lows: tuple[FloatArray, ...] = ()  # for columns that are cut: min and max of each code so far
     highs: tuple[FloatArray, ...] = ()
     values: int | None = None  # fingerprint of the values coded so far; None: unknown
 
@@ -312,7 +314,7 @@ class StoreWriter:
         lows = (np.minimum(known, part.extremes[f][0]) for f, known in zip(many, self.done.lows, strict=True))
         highs = (np.maximum(known, part.extremes[f][1]) for f, known in zip(many, self.done.highs, strict=True))
         n_rows = self.done.n_rows + len(part.target)
-        before = 0 if self.done.n_rows == 0 else self.done.values  # progress saved by earlier versions lacks it
+        before = 0 if self.done.n_rows == 0 else self.done.values  # missing in progress saved by earlier versions
         values = None if before is None else (before + part.value_print) % 2**64
         self.done = replace(self.done, lows=tuple(lows), highs=tuple(highs), n_rows=n_rows, values=values)
 

@@ -29,7 +29,7 @@ TO_ONE = 5.0  # seconds that a fit waits for one worker if another can do the ta
 AT_ONCE = 8  # results that one task joins
 SHARE_OF_MEMORY = 0.7  # fraction of a worker's memory for a fit: above it Dask begins to spill or pause
 
-Future: TypeAlias = Any  # a result on the cluster, of any type
+Future: TypeAlias = Any  # a result on the cluster
 WorkerInfo: TypeAlias = Any  # the scheduler's information about a worker: a dict
 
 
@@ -49,7 +49,7 @@ def n_threads_here() -> int:
 
 
 class LostCodesError(ClusterError):
-    """Data sent to workers were lost with them and must be sent again."""
+    """Raised if data sent to workers were lost and must be sent again."""
 
 
 class Cluster:
@@ -87,7 +87,7 @@ class Cluster:
         return [name for i in range(max(threads.values(), default=0)) for name in threads if i < threads[name]]
 
     def places_of(self, futures: Sequence[Future]) -> list[str | None]:
-        """Name a worker that holds each result; None: not computed yet, or lost."""
+        """Return a worker that holds each result; None: not computed yet, or lost."""
         try:
             keys = [future.key for future in futures]
             has = self.client.sync(self.client.scheduler.who_has, keys=keys, callback_timeout=PATIENCE)
@@ -229,7 +229,7 @@ class Cluster:
         Dask drops tasks without references. Canceling them by name can fail inside the scheduler if other tasks need
         them, and the scheduler then forgets all futures of this client, including those of the user.
         """
-        with contextlib.suppress(Exception):  # the cluster may be gone, and its tasks with it
+        with contextlib.suppress(Exception):  # the cluster may no longer exist
             for future in futures:
                 future.release()
 
@@ -318,12 +318,12 @@ class PendingTasks:
                 noted.append(self._done.get_nowait())
         if self._error is not None:
             raise self._error
-        if not noted:  # a client that is closing no longer records
+        if not noted:  # a closing client no longer records results
             return [i for i, future in self.handed_in.copy().items() if future.status != "pending"]
         return [i for i in noted if i in self.handed_in]
 
     def drop(self, numbers: Sequence[int]) -> None:
-        """Forget results that were taken."""
+        """Forget results that have been returned."""
         for i in numbers:
             del self.handed_in[i]
         self.n_left -= len(numbers)

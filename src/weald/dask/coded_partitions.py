@@ -1,6 +1,6 @@
 """Codes as sent between workers: made from a part, and joined to a table on each worker.
 
-    pack                  an array        -> Packed: compressed if that pays
+    pack                  an array        -> Packed: compressed if worthwhile
     code_part             a part          -> Chunk: its codes, if no column is undecided
     join_chunks           neighbors      -> one chunk of codes
     find_code_maxima      some parts      -> CodeMaxima: the largest value of each code of columns that were cut
@@ -29,7 +29,7 @@ from weald.data.types import Array, FloatArray, IntArray
 from weald.engines.native import NativeEngine
 from weald.engines.threads import map_on_threads
 
-TRIED = 1 << 13  # sample size in bytes, to decide whether to compress
+TRIED = 1 << 13  # sample size in bytes for the decision to compress
 WORTH = 0.5  # maximum compressed size, as a fraction
 _OPENING = threading.Lock()  # tasks on one worker share a table
 
@@ -38,7 +38,7 @@ _OPENING = threading.Lock()  # tasks on one worker share a table
 
 @dataclass(frozen=True)
 class Packed:
-    """An array, compressed if that pays: all first bytes of the numbers, then all second bytes, and so on."""
+    """An array, compressed if worthwhile: all first bytes of the numbers, then all second bytes, and so on."""
 
     content: Array  # bytes if compressed, else the array itself
     dtype: str
@@ -65,7 +65,7 @@ def keep(array: Array) -> Packed:
 
 
 def pack(array: Array) -> Packed:
-    """Compress an array if a sample of it shows that this pays."""
+    """Compress an array if compression of a sample is worthwhile."""
     piece = _planes(array[: TRIED // array.itemsize])
     if not len(array) or len(zlib.compress(piece, 1)) > WORTH * len(piece):
         return keep(array)
@@ -124,7 +124,7 @@ def join_chunks(chunks: Sequence[Chunk]) -> Chunk:
 
 @dataclass(frozen=True)
 class CodeMaxima(SingleBuffer):
-    """The largest value of each code, and the minimum of the column, for features that were cut; of some parts."""
+    """For some parts and each feature that was cut: the largest value of each code, and the minimum of the column."""
 
     highs: dict[int, FloatArray]
     least: dict[int, float]
@@ -173,7 +173,7 @@ class CodeValues:
 
 
 class CodedTable:
-    """A whole table as codes with ranked rows: all that trees need, except the values of the codes."""
+    """A whole table as codes with ranked rows: the input of tree growth, without the values of the codes."""
 
     def __init__(self, chunks: Sequence[Chunk], cuts: Cuts, rows: Rows, labels: Labels, n_threads: int = 1) -> None:
         pieces = zip(*(chunk.columns for chunk in chunks), strict=True)

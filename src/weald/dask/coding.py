@@ -40,7 +40,7 @@ from weald.estimators.base import TreeModel
 COLUMNS_TO_CUT = 4  # minimum per task
 MOST_CHUNKS = 64  # maximum number of chunks of codes that are sent
 FIRST = 1  # priority of short tasks that all workers wait for, over other work
-MOST_CUTTERS = 16  # maximum number of workers that cut columns: later tasks need the results of all of them
+MOST_CUTTERS = 16  # maximum number of workers that cut columns, since later tasks need all results
 TAKEN_TOGETHER = 1 << 25  # maximum bytes of partitions that a thread reads as one
 ROWS_SENT = 1 << 18  # per chunk, for a local table
 
@@ -48,7 +48,7 @@ ROWS_SENT = 1 << 18  # per chunk, for a local table
 
 
 Survey = tuple[Future, list[Future], list[Future]]  # rows, cuts, codes
-Cells = list[Future]  # of each partition: a tuple of X, y and the other given collections
+Cells = list[Future]  # for each partition: a tuple of X, y and the other given collections
 
 
 def partitions(cluster: Cluster, **given: Any) -> tuple[list[str], Cells]:
@@ -187,7 +187,7 @@ class Coding:
     def __init__(self, cluster: Cluster, model: TreeModel, names: Sequence[str], cells: Cells) -> None:
         self._cluster, self._for_values = cluster, wants_values(model)
         self._max_bins = params.count_bins(params.gather(model)["max_bins"])
-        plain = copy.copy(model)  # workers may be threads of this process, and each sets attributes of its partitions
+        plain = copy.copy(model)  # workers may be threads of this process that set attributes of partitions
         own = cluster.submit_each(_read_labels, [(plain, names, of_part, i) for i, of_part in enumerate(cells)])
         self._labels_there = cluster.submit(partitioned_table.merge_part_labels, own)
         self.labels: Labels = cluster.gather(self._labels_there)
@@ -207,14 +207,14 @@ class Coding:
         )
 
     def _group(self, cells: Cells) -> list[list[int]]:
-        """Group consecutive partitions on one worker: fewer tasks finish sooner."""
-        # All columns of a frame are in one place; of arrays, X is the large one.
+        """Group consecutive partitions on one worker, to have fewer tasks."""
+        # All columns of a frame are in one place; for arrays, X is the largest.
         large = [of_part[0] if isinstance(of_part, tuple) else of_part for of_part in cells]
         n_features, places = self.labels.n_features, self._cluster.places_of(large)
         self._slots = slots = self._cluster.slots()
         most_rows = TAKEN_TOGETHER // (8 * n_features)
         groups = group_neighbors(places, self.labels.by_part, slots, n_features, most_rows)
-        self._n_rows = [sum(self.labels.by_part[i] for i in group) for group in groups]  # of each table
+        self._n_rows = [sum(self.labels.by_part[i] for i in group) for group in groups]  # rows of each table
         n_cells = [n * n_features for n in self._n_rows]
         self._n_threads = share_threads([places[group[0]] for group in groups], n_cells, slots)
         return groups
@@ -256,7 +256,7 @@ class Coding:
             cuts = [self._resolve_cuts(cuts, outline.doubtful)]
             chunks = self._code(cuts)
             settled = self._outline(cuts)
-            places, workers = cluster.places_of(self._tables), cluster.workers()  # workers may have joined or left
+            places, workers = cluster.places_of(self._tables), cluster.workers()  # the set of workers may have changed
             highs = self._find_code_maxima(chunks, cuts, workers, places)
             outline = cluster.gather(settled)
         kept = self._keep(places) if self._for_values and outline.n_cut else []
@@ -363,7 +363,7 @@ def _compute_on_rows(rows: Rows, labels: Labels, ask: Callable[[Table, Asked], A
 
 
 def _spare(workers: dict[str, WorkerInfo]) -> str | None:
-    """Name a worker that does not rank early: if all have one thread, none could join results meanwhile."""
+    """Return a worker that does not rank early, so that it can join results meanwhile."""
     has_one = [name for name, worker in workers.items() if worker["nthreads"] == 1]
     return has_one[-1] if len(has_one) == len(workers) > 1 else None
 

@@ -106,7 +106,7 @@ class ClusterEngine(NativeEngine):
                     self.cluster.release_memory()
                     if not times_left:
                         raise
-            raise AssertionError  # the loop returns or raises
+            raise AssertionError  # unreachable: the loop returns or raises
 
         self._codes = ClusterCodes(send(), self.bag_source_of(codes), send)
         return self._codes
@@ -199,7 +199,7 @@ class ClusterEngine(NativeEngine):
 
     def release(self) -> None:
         """Release the data of a failed fit on the cluster."""
-        if "cluster" in vars(self):  # else it was never reached
+        if "cluster" in vars(self):  # otherwise nothing was submitted
             self.cluster.release_memory()
 
 

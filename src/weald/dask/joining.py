@@ -24,7 +24,7 @@ from weald.io.streams import narrow
 
 Arrays = dict[str, Array]
 
-SPARE = 1.05  # factor on the expected size: pages that are never written take no memory
+SPARE = 1.05  # margin on the expected size: unwritten pages take no memory
 # For each array of starts, the array that they index. They are sent as lengths.
 STARTS = {"tree_start": "feature", "leaf_start": "leaf_class", "category_start": "category_sets"}
 OF_SPLITS = ("feature", "threshold", "right", "flags", "decrease")  # constant in leaves
@@ -37,7 +37,7 @@ class TreeArrays:
 
     head: dict[str, Any]  # fields of the forest that are not arrays
     arrays: Arrays
-    types: dict[str, np.dtype[Any]]  # of the arrays in a forest
+    types: dict[str, np.dtype[Any]]  # types of the arrays in a forest
     is_leaf: npt.NDArray[np.uint8]  # one bit per node
     n_nodes: int
 
@@ -84,7 +84,7 @@ def _narrow_if_whole(weights: Array) -> Array:
 class Joining:
     """A forest that is filled part by part; `n_trees` are expected.
 
-    Many parts may arrive at the end, when all workers are idle. So threads copy those whose place is known.
+    Many parts may arrive at the end, when all workers are idle. So threads copy parts whose position is known.
     """
 
     def __init__(self, n_trees: int, n_threads: int = 1) -> None:

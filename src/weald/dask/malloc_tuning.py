@@ -27,14 +27,14 @@ class RetainedMemory:
         self.function, self.__name__ = function, function.__name__
 
     def __call__(self, *args: Any) -> Any:
-        """Run it; the allocator keeps the memory that it frees."""
+        """Run the function; the allocator keeps the memory that it frees."""
         with keeping_memory():
             return self.function(*args)
 
 
 @contextmanager
 def keeping_memory() -> Iterator[None]:
-    """Let the allocator keep freed memory, if it was set not to. Several threads may do so at the same time."""
+    """Set the allocator to keep freed memory. Several threads may do this at the same time."""
     if not _trims_at_once():
         yield
         return
@@ -58,11 +58,11 @@ def _trims_at_once() -> bool:
 
 
 class _Retainers:
-    """Counts the users that want memory to be kept."""
+    """Counts the objects that require memory to be kept."""
 
     def __init__(self) -> None:
         self._n = 0
-        self._lock = threading.RLock()  # finalizers may run at any moment, even while it is held
+        self._lock = threading.RLock()  # reentrant: finalizers may run while it is held
 
     def add(self, n: int) -> None:
         libc = _libc()

@@ -1,6 +1,6 @@
-"""Divides trees and out-of-bag votes among the workers of a cluster, and joins the results.
+"""The division of trees and out-of-bag votes among the workers of a cluster, and the join of the results.
 
-    TreeJob        what to grow and whether to vote
+    TreeJob        parameters of growth and votes
     Scheduler      divides the work, and reports progress
     TreeJobs       the trees of one call: submits tasks as workers finish others
     ErrorsBySet    the out-of-bag error so far
@@ -45,8 +45,8 @@ from weald.engines.threads import count_threads
 from weald.errors import ParameterError
 from weald.forest.forest import Bags, Forest
 
-TASKS_PER_THREAD = 4  # minimum: with more tasks, less is lost with a worker
-BLOCK_BYTES = 1 << 28  # of values that a vote reads
+TASKS_PER_THREAD = 4  # minimum number of tasks: with more, less is lost with a worker
+BLOCK_BYTES = 1 << 28  # size limit of the values that a vote reads
 JOINERS = 4  # maximum number of threads of the client that join trees
 
 
@@ -65,7 +65,7 @@ class ErrorsBySet:
     def __init__(self, n_told: int, n_blocks: int) -> None:
         self._n_told, self._n_blocks = n_told, n_blocks
         self._found: dict[int, Errors] = {}
-        self.errors: list[Errors] = []  # of the first sets, for which all blocks have arrived
+        self.errors: list[Errors] = []  # errors of the first sets, for which all blocks have arrived
         self.error: float | None = None  # after all trees of these sets
 
     def add(self, number: int, errors: Errors) -> None:
@@ -86,7 +86,7 @@ class ErrorsBySet:
 
 @dataclass(frozen=True)
 class TreeJob:
-    """What to grow, and whether to vote: the arguments of tasks besides the table."""
+    """Parameters of growth and votes: the arguments of tasks besides the table."""
 
     growth: Growth
     seed: int
@@ -98,7 +98,7 @@ class Scheduler:
     """Divides the trees of a forest, and their out-of-bag votes, among the workers."""
 
     def __init__(self, coded: CodedOnCluster) -> None:
-        """Take a table on the cluster."""
+        """Prepare the division of a table on the cluster."""
         self.coded, self.cluster = coded, coded.cluster
         self.n_threads = self.cluster.n_threads
         self._sent: list[Future] = []
@@ -117,26 +117,28 @@ class Scheduler:
         named = [(origin.bags, *tree) for origin in forest.origins for tree in origin.trees()]
         self._sent.append(self.cluster.send(TreeArrays.of(forest)))  # sent data cannot be computed again
         earlier: Any = None if before is None else before.sums
-        said = self.vote(job, self._sent[-1:], self.draw(job, named), None if earlier is None else earlier.blocks, room)
-        errors = reduce(Errors.add, self.cluster.gather_all([self.cluster.submit(errors_of, block) for block in said]))
-        return self._with_curve(said, [errors])
+        votes = self.vote(
+            job, self._sent[-1:], self.draw(job, named), None if earlier is None else earlier.blocks, room
+        )
+        errors = reduce(Errors.add, self.cluster.gather_all([self.cluster.submit(errors_of, block) for block in votes]))
+        return self._with_curve(votes, [errors])
 
     def grow_and_vote(self, job: TreeJob, n_trees: int, watch: Watch | None) -> tuple[Forest, OutOfBagVotes | None]:
-        """Grow the first trees and sum their votes, if wanted, as they arrive; report progress."""
+        """Grow the first trees and, if requested, sum their votes as they arrive; report progress."""
         jobs = TreeJobs(self, job, 0, n_trees)
         forest, errors = self._watch(jobs, n_trees, watch)
         return forest, None if jobs.votes is None else self._with_curve(jobs.votes, errors)
 
-    def fetch(self, said: OutOfBagVotes) -> OutOfBagVotes:
+    def fetch(self, remote: OutOfBagVotes) -> OutOfBagVotes:
         """Fetch the votes for all rows."""
-        names: Any = said.sums
+        names: Any = remote.sums
         found = self.cluster.gather_all([self.cluster.submit(votes_of, block) for block in names.blocks])
         n_rows, width = self.coded.labels.n_rows, found[0].sums.shape[1:]
         sums, n_trees = np.empty((n_rows, *width)), np.empty(n_rows, dtype=found[0].n_trees.dtype)
         for block, votes in zip(self.blocks, found, strict=True):
             rows = np.concatenate([np.arange(*run) for run in block.runs])
             sums[rows], n_trees[rows] = votes.sums, votes.n_trees
-        return OutOfBagVotes(sums, n_trees, said.errors, said.shares)
+        return OutOfBagVotes(sums, n_trees, remote.errors, remote.shares)
 
     def draw(self, job: TreeJob, named: Sequence[tuple[Bags | None, int, int]]) -> Future:
         """Submit the search for the out-of-bag rows of some trees."""
@@ -155,8 +157,8 @@ class Scheduler:
                 block.values,
                 None if before is None else before[i],
                 room,
-                priority=1,  # as soon as trees are done, so that progress shows the error
-                wish=block.place,  # values should not be sent
+                priority=1,  # early, so that progress shows the error
+                wish=block.place,  # keep the task where the values are
             )
             for i, block in enumerate(self.blocks)
         ]
@@ -190,11 +192,11 @@ class Scheduler:
             results.close()
             joining.close()
 
-    def _with_curve(self, said: Any, errors: Sequence[Errors]) -> OutOfBagVotes:
+    def _with_curve(self, votes: Any, errors: Sequence[Errors]) -> OutOfBagVotes:
         """Combine the futures of votes and the errors of all rows in the result type of one machine."""
         labels = self.coded.labels
         length = labels.total if labels.whole else self._line_length()
-        names: Any = RemoteVotes(self, said)
+        names: Any = RemoteVotes(self, votes)
         return OutOfBagVotes(names, names, *curve_of(errors, length))
 
     def _line_length(self) -> int:
@@ -210,9 +212,9 @@ class RemoteVotes:
     scheduler: Scheduler
     blocks: list[Future]
 
-    def fetch(self, votes: OutOfBagVotes) -> OutOfBagVotes:
+    def fetch(self, remote: OutOfBagVotes) -> OutOfBagVotes:
         """Fetch the sums."""
-        return self.scheduler.fetch(votes)
+        return self.scheduler.fetch(remote)
 
 
 class TreeJobs:
@@ -315,7 +317,7 @@ class TreeJobs:
             self._n_voting += 1
 
     def _release(self, i: int) -> bool:
-        """Release a task whose trees have arrived, if their votes were submitted or are not wanted."""
+        """Release a task whose trees have arrived, unless their votes have yet to be submitted."""
         if self._sets and not any(i in of_set for of_set in self._sets[: self._n_voting]):
             return False
         self._tasks[i].release()
@@ -339,5 +341,5 @@ def _blocks_of_parts(coded: CodedOnCluster) -> list[RowBlock]:
         cut = [(coded.parts[i].values, begin - firsts[i], end - firsts[i]) for i, begin, end in pieces]
         values = coded.cluster.submit(take_rows, cut, wish=place)
         blocks.append(RowBlock([run for _, *run in pieces], values, place))
-    coded.parts.clear()  # blocks hold them now
+    coded.parts.clear()  # the blocks hold the values now
     return blocks

@@ -1,4 +1,4 @@
-"""A queue of tasks: each is submitted when a worker has finished another.
+"""A queue of tasks: a task is submitted when a worker has finished another.
 
     TaskQueue    assigns the next task to a worker
 
@@ -20,7 +20,7 @@ from weald.dask.cluster import Future
 
 Job = Callable[[str | None], Any]  # submits a task to a preferred worker
 
-WAITING = 3  # a thread has at most one of this many remaining tasks per thread waiting
+WAITING = 3  # limits waiting tasks to this fraction of the remaining ones
 LEAST = 2  # minimum per thread: one task running, one waiting
 LAST_ROUNDS = 2  # tasks per thread at the end, without waiting ones
 LOOK_EVERY = 1.0  # seconds between checks for workers that have joined or left
@@ -39,7 +39,7 @@ class TaskQueue:
     """Jobs in order, and slots that each run one after the other."""
 
     def __init__(self, slots: Sequence[str], jobs: Sequence[Job], fail: Callable[[Exception], None]) -> None:
-        """Take the jobs. Errors in callbacks are passed to `fail`."""
+        """Prepare the jobs. Errors in callbacks are passed to `fail`."""
         self._jobs, self._fail = deque(jobs), fail
         # Without workers, all jobs are submitted: workers that join divide them.
         self._slots = [WorkerSlot(name) for name in slots] or [WorkerSlot(None) for _ in jobs]
@@ -47,7 +47,7 @@ class TaskQueue:
         self._context = contextvars.copy_context()  # Dask settings of the user for tasks of this fit
 
     def begin(self) -> None:
-        """Give a task to each slot that has none."""
+        """Assign a task to each empty slot."""
         for slot in self._slots:
             if not slot.tasks:
                 self._submit(slot)
@@ -72,14 +72,14 @@ class TaskQueue:
     def close(self) -> None:
         """Submit no more tasks."""
         self._is_open = False
-        with self._lock:  # waits for a submission in progress
+        with self._lock:  # wait for a submission in progress
             pass
 
     def _renew_slots(self, names: Sequence[str]) -> None:
         """Add slots for workers that have joined. Tasks of lost workers go to others."""
         left = Counter(names)
         if not left:
-            return  # all workers are gone: those that join run what was submitted
+            return  # no workers: new workers run the submitted tasks
         for slot in self._slots:
             slot.is_there = slot.worker is not None and left[slot.worker] > 0
             left[slot.worker or ""] -= slot.is_there

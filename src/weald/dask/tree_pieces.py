@@ -3,7 +3,7 @@
     Piece        consecutive nodes of a tree in pre-order, in compact form
     make_tree    all pieces -> a forest of one tree
 
-A worker that grows a piece splits the nodes that have rows of it, and puts leaves where other pieces belong. The result
+A worker that grows a piece splits the nodes on the way to it, with placeholder leaves for other pieces. The result
 is a tree, too, of which only the nodes of the piece are used. Right children may be in later pieces; their numbers are
 known when all nodes are concatenated.
 """

@@ -38,7 +38,7 @@ CodedParts = tuple[Sequence[Chunk], Sequence[ColumnCuts], CodeMaxima, Rows, Labe
 
 
 def open_here(codes: CodedParts) -> CodedTable:
-    """Open the table on this worker, with all its threads: all of them need it."""
+    """Open the table on this worker, using all of its threads."""
     chunks, columns, highs, rows, labels = codes
     return open_table(chunks, join_cuts(columns, labels), highs, rows, labels, n_threads_here())
 
@@ -111,18 +111,18 @@ def vote(
     ranks, *here = map(np.concatenate, of_rows)
     bits = [of_set.astype(np.uint64) for of_set in here]
     start = None if before is None else before.votes
-    said = NativeEngine().sum_votes_of_rows(coded.ranked, growth, join(trees), X, ranks, voting, start, room, bits)
-    return BlockVotes(*said)
+    block = NativeEngine().sum_votes_of_rows(coded.ranked, growth, join(trees), X, ranks, voting, start, room, bits)
+    return BlockVotes(*block)
 
 
-def errors_of(said: BlockVotes) -> Errors:
+def errors_of(block: BlockVotes) -> Errors:
     """Return the errors, which are small."""
-    return said.errors
+    return block.errors
 
 
-def votes_of(said: BlockVotes) -> OutOfBagVotes:
+def votes_of(block: BlockVotes) -> OutOfBagVotes:
     """Return the votes, an array as long as the block."""
-    return said.votes
+    return block.votes
 
 
 def take_rows(pieces: Sequence[tuple[Any, int, int]]) -> Any:

@@ -17,15 +17,15 @@ from typing import Any
 
 from weald.data.task import Task
 
-ROWS_PER_TASK = 1 << 18, 1 << 20  # of all its trees: fewer are not worth a task, more would be lost with a worker
-COLUMNS_PER_THREAD = 2  # of a table that several threads share: with fewer, some threads would be idle
+ROWS_PER_TASK = 1 << 18, 1 << 20  # rows over all trees of a task: fewer are not worth a task; more are lost if it fails
+COLUMNS_PER_THREAD = 2  # columns of a shared table: with fewer, some threads would be idle
 CELLS_PER_THREAD = 1 << 17  # with fewer, starting threads takes longer
-ROWS_PER_PIECE = 1 << 16  # of a tree: with fewer, most time would go to nodes that several pieces repeat
+ROWS_PER_PIECE = 1 << 16  # rows of a piece of a tree: with fewer, pieces would mostly repeat the same nodes
 
 # Bytes per row, measured at 1,000,000 x 28.
-TO_RANK, RANKED = 110, 50  # while rows are ranked; after ranking
-TO_GROW = {Task.CLASSIFICATION: 56, Task.REGRESSION: 150}  # while a tree grows
-GROWN = {Task.CLASSIFICATION: 14, Task.REGRESSION: 71}  # per tree when it is grown to purity
+TO_RANK, RANKED = 110, 50  # bytes per row during and after ranking
+TO_GROW = {Task.CLASSIFICATION: 56, Task.REGRESSION: 150}  # bytes per row of a growing tree
+GROWN = {Task.CLASSIFICATION: 14, Task.REGRESSION: 71}  # bytes per row of a finished tree grown to purity
 LINE = 16  # the codes of a row are padded to a multiple of this many bytes
 VALUE = 8  # maximum bytes of a value kept beside its code
 TWICE, COPIED = 4, 1 << 27  # maximum number of trees, and of bytes, in memory twice while they are joined

@@ -3,7 +3,7 @@
 table              any X, y and sample_weight -> a Table
 frames             data frames of any library
 schema             names, types and categories of columns
-foreign_arrays     arrays of PyTorch, JAX and CuPy
+foreign_arrays     arrays from PyTorch, JAX and CuPy
 targets            any y -> class codes or numbers
 object_columns     columns of Python objects
 sparse_table       SciPy matrices

@@ -3,8 +3,8 @@
     read_few     a small data frame   -> a matrix
     read_cells   rows of objects      -> a matrix
 
-Both return None if anything is unusual: another type than in the fit, an error, a number that would be rounded. The
-caller then reads columns, which accepts or refuses it. So there is one place that decides, and both return the same.
+Both return None in any unusual case: another type than in the fit, an error, a number that would be rounded. The
+caller then reads whole columns, which accepts or refuses the data. So both ways of reading give the same results.
 """
 
 import math
@@ -25,7 +25,7 @@ MISSING = math.nan
 def read_few(estimator: TableReader, X: TableLike) -> FloatArray | None:
     """Read a small data frame with the columns of the fit, in their order."""
     schema = estimator.schema_
-    if schema.names is None or schema.times:  # frames may have dates that are finer than Python's
+    if schema.names is None or schema.times:  # dates in frames may have a finer resolution than Python's
         return None
     rows = cells_of_few(X, schema.names)
     return None if rows is None else read_cells(rows, rules_of(estimator), schema)
@@ -73,7 +73,7 @@ def _number_of(cell: Label, categories: Categories | None, time: str | None) -> 
 
 
 def _count(unknown: list[tuple[int, int, Label]], n_rows: int, rules: Rules, schema: Schema) -> None:
-    """Count unknown categories column by column, as if columns had been read."""
+    """Count unknown categories column by column, as when whole columns are read."""
     for feature in sorted({f for f, _, _ in unknown}):
         cells = [(r, label) for f, r, label in unknown if f == feature]
         numbers = np.full(n_rows, -1)

@@ -1,8 +1,8 @@
-"""Arrays of other libraries (PyTorch, JAX, CuPy and others): read where NumPy can, refused in words where it cannot.
+"""Arrays from PyTorch, JAX, CuPy and other libraries: read if NumPy can read them, else refused with a clear message.
 
-on_host    any argument -> the same, or a NumPy array that shares the memory of the other library's array
+on_host    any argument -> itself, or for another library's array a NumPy array that shares its memory
 
-They follow the DLPack protocol, which also tells where the memory is.
+Such arrays follow the DLPack protocol, which also states the device of the memory.
 """
 
 from typing import Protocol, TypeGuard
@@ -16,7 +16,7 @@ HOST = (1, 3, 11)  # DLPack's numbers: memory of the CPU, and memory of the CPU 
 
 
 class ForeignArray(Protocol):
-    """An array of a library that follows DLPack."""
+    """An array that follows the DLPack protocol."""
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return the kind of memory, and the number of the device."""
@@ -43,13 +43,13 @@ def _is_foreign(value: object) -> TypeGuard[ForeignArray]:
 def _read(value: ForeignArray, name: str) -> Array:
     try:
         kind = int(value.__dlpack_device__()[0])
-    except Exception as error:  # an array over several devices, a tensor without memory: any library, any exception
+    except Exception as error:  # arrays on several devices, tensors without memory: any exception
         raise DataTypeError(f"{name} is {_kind(value)}, which cannot be read: {error}. {_advice(name)}") from error
     if kind not in HOST:
         raise DataTypeError(_refusal(value, name))
     try:
         return np.asarray(value) if hasattr(value, "__array__") else np.from_dlpack(value)
-    except Exception as error:  # tensors with gradients, types of numbers that NumPy lacks
+    except Exception as error:  # tensors with gradients, number types that NumPy does not have
         raise DataTypeError(f"{name} is {_kind(value)}, which NumPy cannot read: {error}. {_advice(name)}") from error
 
 

@@ -33,13 +33,13 @@ from weald.data.times import days_of_times
 from weald.data.types import Array, ColumnLike, Label, Native, TableLike
 from weald.errors import DataError, DataTypeError
 
-Frame: TypeAlias = nw.DataFrame[Any]  # of any library
+Frame: TypeAlias = nw.DataFrame[Any]  # a frame of any library
 Series: TypeAlias = nw.Series[Any]
 
 
 def as_frame(X: TableLike, name: str = "X") -> Frame | None:
     """Convert X to a frame if it is a data frame; `name` is its name in messages."""
-    if type(X) is np.ndarray:  # the most frequent case; a fast exit for small data
+    if type(X) is np.ndarray:  # fast path for the most frequent case
         return None
     if nw.dependencies.is_pandas_dataframe(X):
         _refuse_duplicates(list(X.columns), name)
@@ -84,13 +84,13 @@ def _refuse_duplicates(names: Sequence[object], where: str) -> None:
 
 
 def float_array(frame: Frame) -> Array | None:
-    """Return a frame of floats as one array, in some libraries without a copy; None: it is not a frame of floats."""
+    """Return a frame of floats as one array, if possible without a copy; None if it is not a frame of floats."""
     types = {column.dtype for column in frame.iter_columns()}
     return frame.to_numpy() if types in ({nw.Float64()}, {nw.Float32()}) else None
 
 
 def pieces_of(frame: Frame) -> Iterator[tuple[int, int]]:
-    """Return the addresses of the first and last byte of the cells, if a library provides them without a copy."""
+    """Return the addresses of the first and last byte of the cells, if the library gives access without a copy."""
     for column in frame.iter_columns():
         native = column.to_native()
         if column.implementation.is_pyarrow():
@@ -105,7 +105,7 @@ def pieces_of(frame: Frame) -> Iterator[tuple[int, int]]:
 
 
 def _cells_in_place(column: Series, native: Native) -> Array | None:
-    """Return a column of pandas or polars as an array if its memory is one."""
+    """Return a column of pandas or polars as an array if no copy is needed."""
     if column.implementation.is_polars():
         with contextlib.suppress(Exception):  # polars raises an error if it would have to copy
             return np.asarray(native.to_physical().to_numpy(allow_copy=False))
@@ -119,7 +119,7 @@ FEW_CELLS = 1024
 
 
 def cells_of_few(X: TableLike, names: Sequence[str]) -> Sequence[Sequence[Label]] | None:
-    """Return the rows of a small frame with these columns, in this order; None: it is something else."""
+    """Return the rows of a small frame with these columns in this order; None if X is anything else."""
     if nw.dependencies.is_pandas_dataframe(X):
         return _cells_of_pandas(X, names)
     table: Native = X
@@ -129,7 +129,7 @@ def cells_of_few(X: TableLike, names: Sequence[str]) -> Sequence[Sequence[Label]
     if not _is_few(table, table.column_names if is_arrow else table.columns, names):
         return None
     types = table.schema.types if is_arrow else table.dtypes
-    if any(hasattr(kind, "extension_name") or hasattr(kind, "ext_name") for kind in types):  # cells look like numbers
+    if any(hasattr(kind, "extension_name") or hasattr(kind, "ext_name") for kind in types):  # cells pass as numbers
         return None
     refuse_cut_pieces(pieces_of(nw.from_native(table)), "X")
     return list(zip(*table.to_pydict().values(), strict=True)) if is_arrow else list(table.rows())

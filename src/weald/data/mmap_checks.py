@@ -1,7 +1,7 @@
 """Memory maps: refused if the file has become shorter than the map.
 
 Reading a page of a map beyond the end of its file ends the process (SIGBUS), and no program can handle that reliably.
-So the end is tested before the first cell is read: the system is asked to copy the last byte, which fails where a read
+So the end is tested before the first cell is read: a system call copies the last byte, which fails where a read
 would end the process. It does not matter which library mapped the file. A file that is truncated later, while it is
 read, cannot be detected.
 

@@ -1,4 +1,4 @@
-"""Columns of Python objects and of NumPy's numbers: as floats, or as labels.
+"""Reading columns of Python objects, and of NumPy numbers, as floats or as labels.
 
 kind_of_objects      whether objects are labels or numbers
 numbers_of_objects   floats, or an error that names the first value that is not a number
@@ -31,7 +31,7 @@ def is_null(value: object) -> bool:
 
 
 def kind_of_objects(column: Array, labels: tuple[type, ...]) -> str:
-    """Return the kind of objects, ignoring missing ones: all labels, all dates, all durations, or else numbers."""
+    """Return the kind of the objects that are not missing: all labels, all dates, all durations, or else numbers."""
     found = None
     for value in column:
         if is_null(value):
@@ -65,7 +65,7 @@ def numbers_of_objects(column: Array, where: str) -> FloatArray:
 
 
 def _real(value: Label) -> float:
-    """Convert an object to a float. NumPy would drop the imaginary part of a number, and the unit of a time."""
+    """Convert an object to a float. NumPy would drop the imaginary part of a number and the unit of a duration."""
     if isinstance(value, NOT_REAL):
         raise TypeError(f"it is a {type(value).__name__}")
     return float(value)

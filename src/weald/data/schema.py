@@ -1,8 +1,8 @@
-"""The columns of a fit: names, types and categories, so that predictions read their columns in the same way.
+"""Names, types and categories of the columns of a fit: predictions read columns in the same way.
 
     Labeled      a column of labels: codes, and the label of each code
     Categories   the labels of a categorical feature, by code
-    Schema       the features of a fit: names and categories, and the unknown categories counted since then
+    Schema       the features of a fit: names, categories, and counts of unknown categories in predictions
 
 A category is identified by its label. Its code is the position among the labels of the training rows, sorted (text by
 code points), or the position in the declared order of an ordered column.
@@ -72,11 +72,11 @@ class Categories:
         return frozenset(isinstance(label, str) for label in self._number_of)
 
     def code_of(self, label: Label) -> float | None:
-        """Return the code of a label in the fit; None: it is unknown."""
+        """Return the code that a label had in the fit; None if it is unknown."""
         return self._number_of.get(label)
 
     def has_kind_of(self, label: Label) -> bool:
-        """Return whether a label is text or a number, and labels of the fit are, too."""
+        """Return whether a label is text or a number like labels of the fit."""
         is_text = isinstance(label, str)
         return is_text in self._kinds and (is_text or isinstance(label, bool | int | float | np.bool_ | np.number))
 
@@ -85,7 +85,7 @@ class Categories:
         return {"labels": self.labels, "is_ordered": self.is_ordered}
 
     def look_up(self, column: Labeled, where: str) -> tuple[FloatArray, BoolArray]:
-        """Return the codes of a column's labels in the fit, and which labels of the column are unknown."""
+        """Return a column's codes by the labels of the fit, and the labels that are unknown."""
         given = list(column.labels)
         self._refuse_other_kinds(given, where)
         # Code -1 selects the last entry
@@ -94,7 +94,7 @@ class Categories:
         return found[column.numbers], is_unknown
 
     def _refuse_other_kinds(self, given: list[Label], where: str) -> None:
-        """Refuse text instead of numbers, or numbers instead of text, which is another column with the same name."""
+        """Refuse text instead of numbers and numbers instead of text: it is a different column with the same name."""
         known = self._kinds
         found = {isinstance(label, str) for label in given}
         if known and found and not known & found:
@@ -197,7 +197,7 @@ class Schema:
 
 
 class TableReader(Protocol):
-    """What reading tables needs of an estimator: attributes on columns."""
+    """The attributes of an estimator that are needed to read tables."""
 
     schema_: Schema
     n_features_in_: int

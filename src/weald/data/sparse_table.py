@@ -8,7 +8,7 @@ from weald.data.schema import TableReader
 from weald.data.types import IntArray, Native
 from weald.errors import DataError, DataTypeError
 
-MOST_COLUMNS = 2**31 - 1  # columns are numbered in 32 bits
+MOST_COLUMNS = 2**31 - 1  # column indices have 32 bits
 
 
 def read_sparse(estimator: TableReader, X: Native, *, reset: bool, allow_missing: bool) -> Native:
@@ -39,7 +39,7 @@ def read_sparse(estimator: TableReader, X: Native, *, reset: bool, allow_missing
     rows = sparse.csr_array(checked)
     _check_structure(rows)  # formats built of Python lists can be checked only now
     if not rows.has_canonical_format:
-        rows = rows.copy()  # do not change the user's matrix
+        rows = rows.copy()  # the user's matrix must not change
         rows.sum_duplicates()
     if not allow_missing and (missing := np.isnan(rows.data)).any():
         row = int(np.searchsorted(rows.indptr, np.argmax(missing), side="right")) - 1

@@ -69,13 +69,13 @@ class Table:
     n_classes: int  # 0: regression
     weight: FloatArray | None  # > 0; None: every row has weight 1
     weights_whole: bool
-    size: int  # total weight when whole, else the number of rows
+    size: int  # total weight if weights are whole, else the number of rows
     groups: npt.NDArray[np.int32] | None = None  # group number of each row; groups are drawn as a whole
     strata: npt.NDArray[np.int32] | None = None  # stratum number of each row; each stratum is drawn separately
     categorical: frozenset[int] = frozenset()  # features whose values are category codes: 0, 1, 2 ...
-    targets: Targets | None = None  # with several targets; `target` and `n_classes` are then those of joint targets
+    targets: Targets | None = None  # for multi-output; `target` and `n_classes` are then those of joint targets
 
-    is_in_memory: ClassVar[bool] = True  # otherwise there may be more rows than memory has room for
+    is_in_memory: ClassVar[bool] = True  # otherwise the table may be larger than memory
 
     @property
     def task(self) -> Task:
@@ -118,7 +118,7 @@ class Reading:
 
     table: Table
     classes: Classes
-    kept: BoolArray | None  # which of the user's rows are in the table; None: all
+    kept: BoolArray | None  # marks the user's rows that are in the table; None: all
 
 
 def read_table(
@@ -151,7 +151,7 @@ def read_table(
 
 
 def require_one_target(reading: Reading, who: str) -> Reading:
-    """Refuse several targets if only one is supported."""
+    """Raise an error for multi-output targets."""
     if reading.table.targets is not None:
         raise DataError(
             f"y has {reading.table.targets.n_targets} columns, but {who} supports one target. Fit one model for each."
@@ -200,14 +200,14 @@ def read_features(estimator: TableReader, X: TableLike, *, reset: bool) -> Matri
 
 
 def read_columns(schema: Schema, values: Array, features: IntArray) -> Array:
-    """Read columns of an array as some features of a fit. Unknown categories are missing values."""
+    """Read the columns of an array as features of the fit. Unknown categories become missing values."""
     times = {column: schema.times[f] for column, f in enumerate(features.tolist()) if f in schema.times}
     chosen = Schema(None, tuple(schema.categories[f] for f in features.tolist()), times=times)
     return _read(_columns_of_array(values), Rules(None, "missing", "learn"), chosen)
 
 
 def _name_misplaced_column(estimator: TableReader, frame: Frame | None) -> str:
-    """Add to a message the first column whose position differs from the fit, and what to do."""
+    """Return text that names the first column whose position differs from the fit, and what to do."""
     known = getattr(getattr(estimator, "schema_", None), "names", None)
     if frame is None or known is None or sorted(map(str, frame.columns)) != sorted(known):
         return ""
@@ -221,7 +221,7 @@ def _name_misplaced_column(estimator: TableReader, frame: Frame | None) -> str:
 
 
 def _refuse_other_number(estimator: TableReader, columns: "_Columns", *, by_name: bool) -> None:
-    """Refuse a number of features that differs from the fit. Names, if any, are compared later."""
+    """Raise an error if the number of features differs from the fit. Names are compared later."""
     n_columns, n_features = len(columns.each), estimator.n_features_in_
     if n_columns != n_features and not (by_name and estimator.schema_.names):
         raise DataError(
@@ -272,7 +272,7 @@ class ArrayColumn:
         return len(self._values)
 
     def kind(self) -> str:
-        """Return the kind of the column: text may be labels; numbers and booleans are not, unless the user says so."""
+        """Return the kind of the column. Text is categorical; numbers and booleans are if the user declares them so."""
         kind = self._values.dtype.kind
         return kind_of_objects(self._values, (str,)) if kind == "O" else KIND_OF.get(kind, NUMBERS)
 
@@ -356,7 +356,7 @@ def _labels_of(column: "FrameColumn | ArrayColumn", where: str) -> Labeled:
 
 
 def _numbers_again(column: "FrameColumn | ArrayColumn", where: str, time: str | None) -> Array:
-    """Read a column that was numbers, dates or durations in the fit. Do not advise to read it as categories."""
+    """Read a column that was numbers, dates or durations in the fit; errors do not suggest categories."""
     found = column.kind()
     if found in TIMES or time is not None:
         if found != time and not column.is_empty():
@@ -436,7 +436,7 @@ def _fill_masked(X: np.ma.MaskedArray[tuple[int, ...], np.dtype[np.generic]]) ->
 
 
 def _refuse_no_table(array: Array) -> None:
-    """Refuse what cannot be read as numbers, and what has no rows and columns."""
+    """Raise an error for an array that cannot be read as numbers, or is not a table of rows and columns."""
     kind = array.dtype.kind
     if kind == "c":
         raise DataError(
@@ -474,7 +474,7 @@ def _read_stored(estimator: TableReader, X: Native, *, reset: bool) -> Matrix:
 
 
 def _refuse_categories(given: str | Iterable[object] | None, n_features: int) -> None:
-    """Refuse `categorical_features` for a sparse table, instead of ignoring it."""
+    """Raise an error if `categorical_features` is given with a sparse table."""
     if given is not None and not isinstance(given, str) and choose_features(given, None, n_features):
         raise DataError(
             "categorical_features names columns, but X is sparse, so all columns are numbers. Give a data frame or "
@@ -528,7 +528,7 @@ def measure(weight: FloatArray | None, n_rows: int) -> tuple[bool, int]:
     """Return whether all weights are whole, and the size of the table: the total weight if so, else the rows."""
     if weight is None:
         return True, n_rows
-    # The first tests, of the largest and of a rounded sum, only ensure that the sum of integers cannot overflow.
+    # The first two conditions ensure that the sum of integers cannot overflow.
     whole = bool(weight.max() <= LARGEST_EXACT and weight.sum() <= 2 * LARGEST_EXACT)
     whole = whole and bool((weight == np.floor(weight)).all())
     total = int(weight.astype(np.int64).sum()) if whole else 0

@@ -1,6 +1,6 @@
 """Reading targets: any y -> class codes, or numbers; one target or several.
 
-read_target     y of a fit           -> labels or numbers, checked: a column, or one for each of several targets
+read_target     y of a fit           -> labels or numbers, checked: one column, or one per target
 number_target   labels or numbers    -> Target: the input of engines
 read_labels     one label for each row; also for groups and strata
 name_of_target  the name of a column, if it has one
@@ -29,21 +29,21 @@ LOOKED_AT = 1000  # rows searched for labels before all rows are sorted
 LOOKS = 3
 PART_ROWS = 2**16  # processed together
 
-# The user's labels by class code: an array, or with several targets a list of arrays; None: regression. The number of
+# The user's labels by class code: an array, or for multi-output a list of arrays; None: regression. The number of
 # targets decides, so a union type would have to be narrowed wherever the number is known.
 Classes: TypeAlias = Any
 
 
 @dataclass(frozen=True)
 class Targets:
-    """Several targets: the value of each target in each joint target.
+    """Multi-output targets: the value of each target in each joint target.
 
     Rows that agree in all targets have the same joint target. Joint targets are ordered by the first target, then by
     the second, and so on.
     """
 
     values: Array  # joint targets x targets: int32 class codes, or float64
-    n_classes: tuple[int, ...]  # of each target; empty: regression
+    n_classes: tuple[int, ...]  # number of classes of each target; empty: regression
 
     @property
     def n_targets(self) -> int:
@@ -71,14 +71,14 @@ class Targets:
 class Target:
     """The target of the rows."""
 
-    target: Array  # int32 class codes, or float64; with several targets, the number of the joint target
-    n_classes: int  # 0: regression; with several targets, the number of joint targets
+    target: Array  # int32 class codes, or float64; for multi-output, the number of the joint target
+    n_classes: int  # 0: regression; for multi-output, the number of joint targets
     classes: Classes
     targets: Targets | None = None
 
 
 def read_target(y: ColumnLike, *, n_rows: int, classify: bool) -> Array:
-    """Read y as one label or number per row, or with several targets as one per column."""
+    """Read y as one label or number per row; for multi-output, as one column per target."""
     columns = _split_columns(y)
     checked = []
     for name, given in columns.items():
@@ -101,7 +101,7 @@ def name_of_target(y: ColumnLike) -> str | None:
 
 
 def _split_columns(y: ColumnLike) -> dict[str, ColumnLike]:
-    """Split several targets into columns; any other y is one column."""
+    """Split y into columns, one for each target."""
     y = on_host(y, "y")
     frame = None if y is None else as_frame(y, "y")
     if frame is not None and len(frame.columns) > 1:
@@ -125,14 +125,14 @@ def _array_of_targets(y: ColumnLike) -> Array | None:
 
 
 def _of_one_kind(column: Array) -> Array:
-    """Convert objects to the NumPy type that they have in common, if any."""
+    """Convert objects to their common NumPy type, if there is one."""
     if column.dtype.kind != "O" or len({type(value) for value in column}) > 1:
         return column
     return np.array(column.tolist())
 
 
 def _side_by_side(columns: list[Array]) -> Array:
-    """Join columns in one array: of objects, unless they have the same type."""
+    """Join columns in one array, an array of objects if their types differ."""
     types = {column.dtype for column in columns}
     together = np.empty((len(columns[0]), len(columns)), dtype=types.pop() if len(types) == 1 else object)
     for o, column in enumerate(columns):
@@ -141,7 +141,7 @@ def _side_by_side(columns: list[Array]) -> Array:
 
 
 def number_target(labels: Array, *, classify: bool, kept: BoolArray | None = None) -> Target:
-    """Replace class labels by codes, and several targets by the number of their joint target.
+    """Replace class labels by codes, and the targets of a multi-output y by the number of their joint target.
 
     Only rows that are `kept` have a target in the result, but all rows define the classes.
     """
@@ -259,7 +259,7 @@ def number_labels(labels: Array, name: str) -> tuple[Array, npt.NDArray[np.int32
 
 
 def _number_whole(labels: Array, name: str) -> tuple[Array, npt.NDArray[np.int32]] | None:
-    """Do the same for labels that are whole numbers in a small range; None: they are not.
+    """Replace labels by codes if they are whole numbers in a small range; return None otherwise.
 
     Nothing is sorted, and rows are processed in parts: little memory is needed beside the codes.
     """
@@ -283,7 +283,7 @@ def _number_whole(labels: Array, name: str) -> tuple[Array, npt.NDArray[np.int32
 
 
 def _places(labels: Array, low: int, high: int, name: str) -> npt.NDArray[np.int64]:
-    """Count labels from the lowest. They are read again, and another thread may have written to them."""
+    """Subtract the lowest label. Checks the range again, since another thread may have changed the labels."""
     places = labels.astype(np.int64) - low
     if len(places) and not 0 <= places.min() <= places.max() <= high - low:
         raise _changed(name)
@@ -295,7 +295,7 @@ def _changed(name: str) -> DataError:
 
 
 def _number_few(labels: Array) -> tuple[Array, npt.NDArray[np.intp]] | None:
-    """Do the same if the labels of some rows are all labels; None: they are not, or there are too many.
+    """Replace labels by codes if the first rows contain all labels and there are few; return None otherwise.
 
     Only these rows are sorted. A million rows of two classes take 15 milliseconds instead of 200.
     """
@@ -314,11 +314,11 @@ def _number_few(labels: Array) -> tuple[Array, npt.NDArray[np.intp]] | None:
 
 
 def labels_of(model: object) -> Classes:
-    """Return the user's labels. A tree of a forest predicts class codes, and stores the labels separately."""
+    """Return the user's labels. Trees of a forest predict class codes and store the labels separately."""
     labels = getattr(model, "class_labels_", None)
     return getattr(model, "classes_", None) if labels is None else labels
 
 
 def words_of(dtype: np.dtype[np.generic]) -> str:
-    """Name the type of an array; NumPy's names of text types are unclear."""
+    """Return the name of an array's type, with a readable name for text."""
     return f"text ({dtype})" if dtype.kind in "UST" else str(dtype)

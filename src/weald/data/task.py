@@ -5,7 +5,7 @@ from typing import Self
 
 
 class Task(StrEnum):
-    """The kind of target. A new kind gets a member here; code tells kinds apart only by this."""
+    """The kind of target. All code that depends on it uses this enum; add new kinds here."""
 
     CLASSIFICATION = "classification"
     REGRESSION = "regression"
@@ -22,7 +22,7 @@ class Task(StrEnum):
         return Task.REGRESSION if self is Task.SURVIVAL else self
 
 
-# Criteria of numbers, by what is special about them.
+# Regression criteria with special properties.
 OF_COUNTS = ("poisson",)  # targets are at least 0; nodes have variances, and decreases are of half the deviance
 OF_SURVIVAL = ("log_rank",)  # targets are times and events; nodes have risks, and variances of their residuals
 OF_MEDIANS = ("absolute_error",)  # nodes predict the median; impurities are mean absolute deviations from it

@@ -25,13 +25,13 @@ KIND_OF = {"M": DATES, "m": DURATIONS}  # by NumPy's letter
 DATE_TYPES = (dt.date, np.datetime64)  # datetime and pandas.Timestamp are subclasses
 DURATION_TYPES = (dt.timedelta, np.timedelta64)
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-CALENDAR_UNITS = ("Y", "M")  # of varying length; dates in them are the first of the year or month
+CALENDAR_UNITS = ("Y", "M")  # units of varying length; dates in them are the first of the year or month
 PER_DAY = {"D": 1, "h": 24, "m": 1440, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 FINER = ("ps", "fs", "as")  # converted to nanoseconds; all other units become days
 
 
 def kind_of_time(value: Label) -> str | None:
-    """Say whether an object is a date or a duration; None: neither."""
+    """Return whether an object is a date or a duration; None if neither."""
     if isinstance(value, DATE_TYPES):
         return DATES
     return DURATIONS if isinstance(value, DURATION_TYPES) else None
@@ -72,7 +72,7 @@ def days_of_time(value: Label, where: str) -> float:
         return _days_of_length(value)
     if isinstance(value, dt.date) and value == value:
         return float((value - EPOCH.date()).days)
-    return math.nan  # missing: the caller has checked the kinds
+    return math.nan  # missing, since the caller has checked the kinds
 
 
 def _days_of_length(length: dt.timedelta) -> float:

@@ -36,7 +36,7 @@ def read_design(reading: Reading, groups: ColumnLike = None, stratify: ColumnLik
         table = replace(table, groups=_number_rows(groups, "groups", reading))
         if not table.weights_whole:
             raise DataError(
-                "groups are drawn as a whole, each row as often as its weight says, but sample_weight has fractions. "
+                "groups are drawn as a whole and rows count as often as their weight, but sample_weight has fractions. "
                 "Give whole weights, or leave sample_weight out."
             )
     if stratify is not None:
@@ -86,7 +86,7 @@ def _refuse_design(table: Table) -> None:
 
 
 def _find_strata(bootstrap: Any, max_samples: Any, table: Table) -> Numbers | None:
-    """Return what is sampled separately: the classes, given strata, or nothing."""
+    """Return the kind of strata: the classes, the user's strata, or none."""
     by_class = {'bootstrap="balanced"': bootstrap == BALANCED, "max_samples by class": isinstance(max_samples, Mapping)}
     wanted = [words for words, is_wanted in by_class.items() if is_wanted]
     if table.strata is not None:
@@ -102,16 +102,16 @@ def _find_strata(bootstrap: Any, max_samples: Any, table: Table) -> Numbers | No
 
 
 def _sizes_of_strata(table: Table, strata: Numbers | None) -> list[int]:
-    """Return the number of rows to draw from in each stratum; copies if weights are whole, or groups."""
+    """Count what can be drawn in each stratum: rows (with whole weights, their copies), or groups."""
     if strata is None and table.groups is None:
         return [table.size]
     strata = np.zeros(table.n_rows, dtype=np.int32) if strata is None else strata
     if table.groups is None:
         copies = table.weight if table.weights_whole else None
-        n_strata = table.n_classes if table.strata is None else 0  # a class may have no row that counts
+        n_strata = table.n_classes if table.strata is None else 0  # all rows of a class may have weight 0
         counts = np.bincount(strata, weights=copies, minlength=n_strata)
-        return [int(size) for size in counts]  # of whole numbers up to 2^53: exact
-    first = np.unique(table.groups, return_index=True)[1]  # a row of each group
+        return [int(size) for size in counts]  # sums of whole numbers up to 2^53 are exact
+    first = np.unique(table.groups, return_index=True)[1]  # one row of each group
     astray = np.flatnonzero(strata[first][table.groups] != strata)
     if len(astray):
         raise DataError(
@@ -130,7 +130,7 @@ def _share_out(n_draws: int, sizes: Sequence[int]) -> list[int]:
 def _draws_by_class(
     max_samples: Mapping[object, object], sizes: Sequence[int], table: Table, classes: Classes | None
 ) -> list[int]:
-    """Read one number or fraction for each class; for other classes, the number of draws is the number of rows."""
+    """Read the number of draws (or a fraction) of each class; by default it is the number of rows of the class."""
     labels = [] if classes is None else classes.tolist()
     unknown = [label for label in max_samples if label not in labels]
     if unknown:

@@ -1,4 +1,4 @@
-"""Choosing the engine: by the name given by the user, and by the type of X."""
+"""Choosing the engine by its name and by the type of X."""
 
 from collections.abc import Callable
 
@@ -39,7 +39,7 @@ ENGINES_BY_NAME: dict[str, Callable[[], Engine]] = {
 
 
 def open_engine(name: str, X: TableLike = None) -> Engine:
-    """Return the engine for a fit to X; without X, the one that predicts in this process.
+    """Return the engine for a fit to X; without X, the engine that predicts in this process.
 
     Dask collections are fitted on their cluster, and code stores by their own engine, regardless of the name.
     """

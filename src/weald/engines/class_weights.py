@@ -18,7 +18,7 @@ WEIGHTS = {"none": "", "given": "class_weight", "table": 'class_weight="balanced
 
 
 def check_class_weights(kind: str, given: tuple[float, ...], table: Table, classes: Classes, *, rounded: bool) -> None:
-    """Refuse weights that leave no rows; warn about weights that are rounded up; `rounded`: to integers of 20 bits."""
+    """Refuse weights that are all 0; warn if weights are rounded up (`rounded`: weights become 20-bit integers)."""
     if kind == "none" or (kind != "given" and table.size <= 2**BITS):
         return
     present = _classes_present(table, has_zeros=0.0 in given)
@@ -66,7 +66,7 @@ def _multiply(
 
 
 def _balance(table: Table, target: int, n_classes: int) -> FloatArray:
-    """Return the balanced weights of the classes of a target; those without rows have weight 0."""
+    """Return the balanced weights of the classes of a target; classes without rows have weight 0."""
     numbers: npt.NDArray[np.int64] = table.target.astype(np.int64)
     if table.targets is not None:
         numbers = table.targets.values[numbers, target].astype(np.int64)
@@ -76,7 +76,7 @@ def _balance(table: Table, target: int, n_classes: int) -> FloatArray:
 
 
 def _name(joint: int, classes: Classes, present: IntArray) -> str:
-    """Name a class, or with several targets the combination of classes."""
+    """Name a class, or for multi-output the combination of classes."""
     if not isinstance(classes, list):
         return shown(classes.tolist()[present[joint, 0]])
     labels = (of_target.tolist()[k] for of_target, k in zip(classes, present[joint], strict=True))

@@ -24,7 +24,7 @@ def compile_forest(forest: Forest, voting: str, dtype: str) -> Any:
     check_argument("dtype", dtype, (OneOf(DTYPES),))
     if forest.task is Task.REGRESSION and math.isinf(float(np.abs(forest.value).max()) * forest.n_trees):
         raise DataError(
-            "compile() sums the predictions of trees, and these numbers are too large for it. Use predict()."
+            "compile() sums the predictions of trees, and the sums of this model are too large. Use predict()."
         )
     packed = NativeEngine().compile(forest, voting, large=dtype == "float64")
     if packed is None:

@@ -79,7 +79,7 @@ def _shape(shape: tuple[int, ...]) -> int | tuple[int, ...]:
 
 
 def _some(names: Sequence[str]) -> str:
-    """List names, but only the first ones."""
+    """List the first names."""
     shown = ", ".join(map(repr, names[:20]))
     return f"its features are {shown}" + (" and more" if len(names) > 20 else "")
 

@@ -48,10 +48,10 @@ def canonical(name: str) -> str:
 
 
 def check_target(criterion: str, table: Table) -> None:
-    """Refuse targets that a criterion is not defined for."""
+    """Raise an error if a criterion is not defined for these targets."""
     if criterion not in definition.OF_COUNTS or table.task is not Task.REGRESSION:
         return
-    on_rows = getattr(table, "compute_on_rows", None)  # of tables whose rows are on other machines
+    on_rows = getattr(table, "compute_on_rows", None)  # for tables whose rows are on other machines
     lowest = _lowest_target(table, None) if on_rows is None else on_rows(_lowest_target, None)
     if lowest < 0:
         raise DataError(

@@ -1,6 +1,6 @@
 """Caches of what engines derive from a forest.
 
-A forest has only its arrays. Its derived forms are stored here under its identity until it is freed. They are not part
+A forest consists of its arrays. Forms derived from them are stored here by its id until it is freed. They are not part
 of its pickle, its copies or its fingerprint.
 
 DerivedForms   the forms of one forest
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class DerivedForms:
     """The derived forms of one forest.
 
-    Threads may derive the same form at the same time: `setdefault` keeps the first, and both use it. There is no lock,
-    so a forked process cannot wait for a thread that it does not have.
+    Threads may derive the same form at the same time: `setdefault` keeps the first for both. There is no lock,
+    so a forked process cannot wait for a lock that no thread will release.
     """
 
     __slots__ = ("mapped", "packed", "paths", "predictors", "trees", "was_walked", "watch")
@@ -32,7 +32,7 @@ class DerivedForms:
         self.paths: dict[str, PathForest] = {}  # by instruction set
         self.predictors: dict[str, Predictor] = {}  # by instruction set
         self.trees: list[Forest] = []  # single trees, without weights of votes; empty: not derived yet
-        self.was_walked = False  # some trees at a time, without being packed as a whole
+        self.was_walked = False  # packed in parts, for a forest that is used once
         self.watch: weakref.ref[Forest] | None = None  # drops this entry when the forest is freed
 
 

@@ -1,6 +1,6 @@
 """Random draws by address, many at once: `draw` of `reference/definition.py`, on arrays.
 
-Predictions have many rows, so their draws are computed together. The bits are those of the definition.
+The draws for all rows of a prediction are computed together. The bits are the same as in the definition.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ Words = npt.NDArray[np.uint64]  # 32 bits each, in 64
 
 MULTIPLIERS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
 KEY_STEPS = (0x9E3779B9, 0xBB67AE85)
-PURPOSE_CLASSES = 32  # of draws that choose a class
+PURPOSE_CLASSES = 32  # purpose of draws that choose a class
 LOW, HALF = np.uint64(MASK32), np.uint64(32)
 
 
@@ -47,7 +47,7 @@ def _tail(tree: int, purpose: int, i: int) -> tuple[int, int]:
 
 
 def draw_classes(shares: FloatArray, seed: int, repeat: int) -> IntArray:
-    """Draw a class for each row by the class probabilities. The address is the position of the row and the repeat."""
+    """Draw a class for each row from its class probabilities. The address has the row's position and the repeat."""
     bits = draw_many(seed, np.arange(len(shares)), 0, PURPOSE_CLASSES, repeat)
     place = (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53  # in [0, 1)
     ends = np.cumsum(shares, axis=1)

@@ -1,12 +1,12 @@
-"""Features that are set free: the points at which predictions are computed, and what engines are asked to add up.
+"""Partial dependence in engines: the features that vary, their points, and the sums that engines compute.
 
-    FreeFeatures      groups of features, their points, and where each split of a forest is among them
-    LocalBins         which rows count at which step between two points
-    DependenceSums    what the leaves of a forest add to these points
+    FreeFeatures      groups of features that vary, their points, and the position of each split among the points
+    LocalBins         the rows that count at each step between two points
+    DependenceSums    sums over leaves at these points
 
 Consider a leaf and a group with a feature on its path. The rows that meet all other conditions of the path reach the
-leaf wherever the free features satisfy theirs. Their weight is an integer, and the leaves add weight times value to
-these points, in the order of trees and leaves.
+leaf at all points of the group that meet the remaining conditions. The leaf adds its value times the weight of these
+rows, which is an integer, to these points, in the order of trees and leaves.
 """
 
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class FreeFeatures:
     groups: tuple[tuple[int, ...], ...]
     n_points: npt.NDArray[np.uint32]  # by feature
     has_categories: BoolArray  # by feature: whether it is split by sets
-    place: npt.NDArray[np.int32]  # by node: number of points at most the threshold, of splits by thresholds
+    place: npt.NDArray[np.int32]  # by node: number of points up to the threshold, for splits by thresholds
 
     def shape(self, group: tuple[int, ...]) -> tuple[int, ...]:
         """Number of places of each feature of a group."""
@@ -56,8 +56,8 @@ class DependenceSums(NamedTuple):
     """Sums over leaves: value of the leaf times weight of its rows."""
 
     steps: FloatArray  # (places of all groups) x width; of numbers, differences from one point to the next
-    on_path: FloatArray  # groups x width: sums of the rows' own leaves that have a feature of the group on their path
-    total: FloatArray  # width: sums of all own leaves
+    on_path: FloatArray  # groups x width: sums over the rows' own leaves whose path has a feature of the group
+    total: FloatArray  # width: sums over the rows' own leaves
 
     def add(self, other: "DependenceSums") -> "DependenceSums":
         """Add the sums of other rows."""

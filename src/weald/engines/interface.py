@@ -42,33 +42,33 @@ if TYPE_CHECKING:
 # Some columns of a table (rows x columns), and their positions.
 Block = tuple[FloatArray, range]
 
-STEPS = 20  # maximum number of calls of a listener
+STEPS = 20  # maximum number of callbacks per fit
 
-# Called from time to time with the fraction of the work done; it may raise an exception to stop the work.
+# A callback that gets the fraction of the work done; it may raise an exception to stop the work.
 Watch = Callable[[float], None]
 
 
 @dataclass(frozen=True)
 class PermutationTask:
-    """Which features to permute among which rows, and where the increases of the loss are added up."""
+    """The features to permute, the rows, and the arrays that receive the increases in loss."""
 
-    trees: range  # of the forest
-    names: Sequence[tuple[int, int]]  # seed and number of each of them
+    trees: range  # numbers of the trees in the forest
+    names: Sequence[tuple[int, int]]  # seed and number of each tree
     is_new: BoolArray  # trees x rows: whether the row is new to the tree
     order: IntArray  # rows in rank order
     target: FloatArray  # by row: a number, or a class code
     weight: FloatArray  # by row
     group_of: IntArray  # by feature: its group; -1: it is not permuted
     group_id: IntArray  # by group: part of the address of its draws
-    repeat: int = 0  # part of the address, too
+    repeat: int = 0  # also part of the address
     cells: IntArray | None = None  # trees x groups x rows: values are permuted within cells
     sums: FloatArray | None = None  # rows x groups: the loss increase of each row in these trees is added to it
-    squares: FloatArray | None = None  # the same for squares
+    squares: FloatArray | None = None  # squared increases, summed likewise
 
 
 @dataclass(frozen=True)
 class LeafMembership:
-    """The leaves of rows, and the member rows of leaves."""
+    """The leaf of each row, and the member rows of each leaf."""
 
     leaves: IntArray  # query rows x trees: node of the tree; -1: the tree does not count
     tree_start: IntArray  # by tree, and the end: its first node
@@ -81,16 +81,16 @@ class LeafMembership:
 
 @dataclass(frozen=True)
 class ShapTask:
-    """Which SHAP values to compute: those of the sum of the leaves of a row over trees."""
+    """The SHAP values to compute: of the sum over trees of the values of a row's leaves."""
 
     amounts: FloatArray  # by node of all trees: the value of a leaf
     is_new: BoolArray | None = None  # trees x rows: a tree counts for these rows; None: for all
-    pairs: bool = False  # interaction values of pairs of different features instead
+    pairs: bool = False  # compute interaction values of pairs instead
     background: Array | None = None  # rows of the interventional game, over which values are summed
 
 
 class Codes(Protocol):
-    """A training table as codes and ranks, in the form of the engine that made it. Only that engine reads it."""
+    """A training table as codes and ranks, in the format of one engine; other engines cannot read it."""
 
     @property
     def fingerprint(self) -> int:
@@ -106,7 +106,7 @@ class Codes(Protocol):
 
 
 class Model(TableReader, Protocol):
-    """What engines need of the estimator that they read a table for."""
+    """The part of an estimator that engines need to read a table."""
 
     task: Task
 
@@ -118,7 +118,7 @@ class Engine(Protocol):
 
     @property
     def local(self) -> "Engine":
-        """The engine that predicts, and draws bags again, in this process."""
+        """The engine that predicts and draws bags again in this process."""
 
     def threads(self, n_jobs: int | None) -> int:
         """Count the threads that an estimator with this `n_jobs` may use."""
@@ -129,14 +129,14 @@ class Engine(Protocol):
     def code(self, table: Table, max_bins: int, n_threads: int, watch: Watch | None, n_trees: int = 0) -> Codes:
         """Turn a table into codes and ranks, in the engine's own form. `max_bins` 0 keeps every distinct value.
 
-        `n_trees`: trees grown from these codes in one call, with best splits; 0 if unknown. If known, an engine may
+        `n_trees`: number of trees grown from these codes in one call, 0 if unknown. If it is known, an engine may
         save memory by reading the table again when the trees are grown.
         """
 
     def code_blocks(
         self, table: Table, blocks: Iterable[Block], max_bins: int, n_threads: int, watch: Watch | None
     ) -> Codes:
-        """Do the same for a table whose columns come a few at a time; its own X is not read."""
+        """Code a table whose columns are given in blocks; its own X is not read."""
 
     def kernel_columns(
         self,
@@ -179,10 +179,10 @@ class Engine(Protocol):
         voting: str | None,
         add_votes: "AddVotes | None",
     ) -> "tuple[Forest, OutOfBagVotes | None]":
-        """Grow the first trees of a forest, and report progress to the listener, if there is one.
+        """Grow the first trees of a forest, and report progress to the listener if one is given.
 
-        `voting`: how trees vote, if their out-of-bag votes are needed. An engine that can sum them while trees grow
-        returns them too. `add_votes` adds the votes of some trees to those of earlier ones, for the listener.
+        `voting`: how trees vote, if out-of-bag votes are needed. An engine that can sum them while trees grow
+        also returns them. `add_votes` adds the votes of new trees to earlier ones, for the listener.
         """
 
     def grow_targets(
@@ -196,7 +196,7 @@ class Engine(Protocol):
         n_threads: int,
         watch: Watch | None,
     ) -> tuple[Forest, ...]:
-        """Grow trees of several targets: a forest for each target; they differ only in their leaf values."""
+        """Grow a multi-output forest: one forest for each target. They differ only in their leaf values."""
 
     def leaves(self, forest: Forest, X: Array, n_threads: int, watch: Watch | None) -> IntArray:
         """Find the leaf of each row in each tree (rows x trees), as node numbers inside the trees."""
@@ -222,7 +222,7 @@ class Engine(Protocol):
         """Rows of the table in rank order."""
 
     def shuffle(self, n_rows: int, seed: int, tree: int, group_id: int, repeat: int) -> IntArray:
-        """Return for each of some ranks the rank whose values replace its own, by the draws of a tree and a group."""
+        """Permute ranks with the draws of a tree and a group: return the source rank for each given rank."""
 
     def permute(
         self, forest: Forest, X: Array, task: PermutationTask, n_threads: int, watch: Watch | None
@@ -244,16 +244,16 @@ class Engine(Protocol):
     def add_proximities(
         self, sharing: LeafMembership, k: int, n_threads: int, watch: Watch | None
     ) -> tuple[IntArray, IntArray, FloatArray]:
-        """Sum, for each row, the weights of members that share its leaves: where rows start, members, and sums.
+        """Sum, for each row, the weights of the members of its leaves, as a sparse result: row starts, members, sums.
 
-        Weights are added up in tree order. Only the k largest sums of each row are kept, of equal ones those of the
+        Weights are added up in tree order. Only the k largest sums of each row are kept; on a tie, those of the
         first members; 0: all.
         """
 
     def square_proximities(
         self, sharing: LeafMembership, of_rows: IntArray, of_members: IntArray, n_threads: int, watch: Watch | None
     ) -> FloatArray:
-        """Sum, for each row, the squares of the sums over members of its class."""
+        """Sum the squares of these sums, for each row, over members of its class."""
 
     def quantiles(
         self, sharing: LeafMembership, target: FloatArray, levels: FloatArray, n_threads: int, watch: Watch | None
@@ -285,7 +285,7 @@ class Engine(Protocol):
         n_threads: int,
         watch: Watch | None,
     ) -> "DependenceSums":
-        """Add up what leaves predict when groups of features are set free, for at most 65,536 rows.
+        """Sum the leaf values at all points of groups of features, for at most 65,536 rows (partial dependence).
 
         `values` are those of the nodes (nodes x width); `weight` is an integer for each row, None: 1. `bins`: only the
         steps between points, and only by the rows in their bins.
@@ -306,7 +306,7 @@ class Engine(Protocol):
         """Sum the votes of the trees for their out-of-bag rows, and compute the error after each tree.
 
         `start` has the sums of earlier trees, to be continued. `room`: the forest's values are scaled down by 2^room,
-        so that sums of huge numbers stay finite.
+        so that sums of very large numbers stay finite.
         """
 
     def add_to_surface(
@@ -324,16 +324,16 @@ class Engine(Protocol):
         """Return the alpha at which pruning removes each split, in the user's units; -inf in leaves."""
 
     def collect(self, votes: "OutOfBagVotes") -> "OutOfBagVotes":
-        """Return sums of votes as arrays of this process. An engine may store them elsewhere while trees are added."""
+        """Return sums of votes as arrays in this process. An engine may store them elsewhere while trees are added."""
 
     def attempts(self) -> Iterator[AbstractContextManager[None]]:
-        """Yield a context in which trees are grown; once more if the engine lost its codes and has restored them."""
+        """Yield a context for growing trees; a second one if the engine lost its codes and had to restore them."""
 
     def release(self) -> None:
         """Release resources outside this process after a failed fit."""
 
     def bag_source(self, codes: Codes) -> Codes:
-        """Keep only what bags are drawn from; it is small compared with the table."""
+        """Keep only the data that bags are drawn from; it is small compared with the table."""
 
     def weigh(self, codes: Codes, line: npt.NDArray[np.uint64]) -> Codes:
         """Set new integer weights for drawing bags. The given coded table may not be used afterwards."""
@@ -380,11 +380,11 @@ class LocalEngine:
         return grow_in_steps(grow, listener, add_votes, n_trees, n_threads), None
 
     def collect(self, votes: "OutOfBagVotes") -> "OutOfBagVotes":
-        """Return the votes, which are in this process."""
+        """Return the votes unchanged: they are in this process."""
         return votes
 
     def bag_source(self, codes: Codes) -> Codes:
-        """Return the codes: an engine that can draw bags from less overrides this."""
+        """Return the codes unchanged; engines that can draw bags from less data override this."""
         return codes
 
     def attempts(self) -> Iterator[AbstractContextManager[None]]:
@@ -399,8 +399,8 @@ class OutOfBagVotes(NamedTuple):
     """Out-of-bag votes of trees."""
 
     sums: FloatArray  # rows x classes, or rows: summed in tree order
-    n_trees: IntArray  # by row: number of trees that predict it
-    errors: FloatArray  # after each tree: error of the rows that a tree predicts; NaN: there are none
+    n_trees: IntArray  # by row: number of trees for which it is out of bag
+    errors: FloatArray  # after each tree: error of the rows that have votes; NaN: there are none
     shares: FloatArray  # after each tree: their fraction of the total weight
 
 

@@ -16,11 +16,11 @@ from weald.errors import ParameterError
 from weald.forest.forest import Forest
 from weald.forest.leaf_targets import LeafTargets
 
-BATCH_BYTES = 2**27  # of bags and leaves that are held at a time
+BATCH_BYTES = 2**27  # memory limit for bags and leaves
 
 
 def require_local(engine: Engine, parameter: str = "keep_targets", method: str = "attach_targets") -> None:
-    """Refuse to keep targets or errors of a table that is not in this process."""
+    """Raise an error if the table, whose targets or errors should be kept, is not in this process."""
     if engine.local is not engine:
         raise ParameterError(
             f"{parameter}=True cannot be used with a fit on a Dask cluster. Set {parameter}=False, and call "
@@ -29,8 +29,8 @@ def require_local(engine: Engine, parameter: str = "keep_targets", method: str =
 
 
 def collect(engine: Engine, codes: Codes, table: Table, growth: Growth, forest: Forest, n_threads: int) -> LeafTargets:
-    """Add up the weight of each target value in each leaf: that of the rows of the tree's bag that fall into it."""
-    order = engine.order(codes)  # so that sums of weights do not depend on the order of rows
+    """Add up the weight of each target value in each leaf, over the rows of the tree's bag."""
+    order = engine.order(codes)  # the sums must not depend on the order of rows
     X = table.in_memory().X
     value, place = np.unique(table.target[order] + 0.0, return_inverse=True)  # -0.0 + 0.0 is 0.0
     sizes, places, weights = [], [], []
@@ -53,7 +53,7 @@ def collect(engine: Engine, codes: Codes, table: Table, growth: Growth, forest: 
 
 
 def _batches(n_trees: int, n_rows: int) -> Iterator[list[int]]:
-    """Divide the trees into batches: arrays of rows x trees must fit into memory."""
+    """Divide the trees into batches whose arrays of rows x trees fit into memory."""
     step = max(1, BATCH_BYTES // (16 * n_rows))
     for begin in range(0, n_trees, step):
         yield list(range(begin, min(n_trees, begin + step)))
@@ -62,7 +62,7 @@ def _batches(n_trees: int, n_rows: int) -> Iterator[list[int]]:
 def _counts(
     engine: Engine, codes: Codes, table: Table, growth: Growth, part: Forest, n_threads: int
 ) -> IntArray | FloatArray:
-    """Return how often each row was drawn for each tree (trees x rows); its weight where trees have no bags."""
+    """Return how often each row was drawn for each tree (trees x rows); without bags, its weight."""
     if any(origin.bags.bootstrap for origin in part.origins):
         return engine.bags(codes, growth, part.origins, n_threads)
     weight = np.ones(table.n_rows) if table.weight is None else table.weight

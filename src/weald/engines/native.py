@@ -38,18 +38,18 @@ if TYPE_CHECKING:
     from weald.engines.free_features import DependenceSums, FreeFeatures, LocalBins
     from weald.engines.reference import kernels
 
-PACKED_SIZES = ("small", "large")  # of nodes
-FEW_ROWS = 4  # that are predicted one by one, by nodes that are exact for all
-NODES_AT_ONCE = 1 << 20  # minimum size of trees packed together, if they may be used only once
-CELLS_PER_NODE = 8  # maximum size of the table, which is read again for each batch of trees
-MOST_CELLS = 2**25  # filled cells of a sparse table that are copied at once
-SAMPLE_SIZE = 2**18  # copies of rows that quantile codes are computed from
+PACKED_SIZES = ("small", "large")  # sizes of packed nodes
+FEW_ROWS = 4  # up to here, rows are predicted one by one, by nodes that are always exact
+NODES_AT_ONCE = 1 << 20  # minimum number of nodes packed together for a single use
+CELLS_PER_NODE = 8  # maximum size of a table that is read again for each batch of trees
+MOST_CELLS = 2**25  # stored cells of a sparse table copied at once
+SAMPLE_SIZE = 2**18  # rows (with copies) from which quantile codes are computed
 
 Weighed = tuple[Array, Array]  # distinct values, ascending, and their weights
 
 
 class Errors(NamedTuple):
-    """Contributions of some rows to the out-of-bag errors: exact, so that rows can be processed in parts."""
+    """Contributions of some rows to the out-of-bag errors: exact integers, so rows can be processed in parts."""
 
     totals: list[int]  # after each tree: sum of errors by weight, in units of 2^(-2 * shift)
     seen: list[int]  # after each tree: weight of the rows that a tree predicts
@@ -156,9 +156,9 @@ class NativeEngine(LocalEngine):
         groups: IntArray | None = None,
         values: int | None = None,
     ) -> Any:
-        """Rank the rows of a table whose columns are codes (in pieces), their smallest values, and "is categorical".
+        """Rank the rows of a coded table. Columns are given as codes (in pieces), smallest values, "is categorical".
 
-        `values` is the fingerprint of the values, which cannot be computed from codes.
+        `values` is the fingerprint of the raw values, since it cannot be computed from codes.
         """
         targets = (target, None) if Task.of(n_classes) is Task.CLASSIFICATION else (None, target)
         return self.core.rank_table(
@@ -209,9 +209,9 @@ class NativeEngine(LocalEngine):
     def cut_columns(
         self, columns: Sequence[Sequence[Weighed]], max_bins: int, keep_few: bool, n_threads: int = 1
     ) -> list[tuple[FloatArray, bool]]:
-        """Do so for columns whose values come from several parts; and return whether they fit into codes as they are.
+        """Divide the values of columns that come in several parts; also return which columns need no division.
 
-        With `keep_few` these are not divided.
+        With `keep_few`, columns with few enough values keep them all.
         """
         cut: list[tuple[FloatArray, bool]] = self.core.cut_columns(columns, max_bins, keep_few, n_threads)
         return cut
@@ -231,7 +231,7 @@ class NativeEngine(LocalEngine):
         n_codes: Sequence[int],
         n_threads: int = 1,
     ) -> list[tuple[FloatArray, float]]:
-        """Find the largest value of each code of features, and the smallest of all; infinite if there is none."""
+        """Find the largest value of each code of a feature, and the smallest value; infinite if there is none."""
         found: list[tuple[FloatArray, float]] = self.core.find_highs(X, features, codes, n_codes, n_threads)
         return found
 
@@ -266,7 +266,7 @@ class NativeEngine(LocalEngine):
     def grow_piece(
         self, codes: Codes, growth: Growth, seed: int, tree: int, number: int, n_pieces: int
     ) -> tuple[Forest, int, int]:
-        """Grow a piece of a tree: a tree with placeholder leaves for the other pieces, and the nodes of this piece."""
+        """Grow a piece of a tree, with placeholder leaves for other pieces; also return the piece's range of nodes."""
         arrays, begin, end = self.core.grow_piece(codes, self._growth(growth), seed, tree, number, n_pieces)
         return _forest_of(arrays, codes, growth, seed, tree, 1), begin, end
 
@@ -448,7 +448,7 @@ class NativeEngine(LocalEngine):
         watch: Watch | None = None,
     ) -> "DependenceSums":
         """Add up the values of leaves, trees in parallel."""
-        from weald.engines.free_features import DependenceSums  # imported on use: `import weald` is faster without
+        from weald.engines.free_features import DependenceSums  # imported on use, to keep `import weald` fast
 
         sums = self._from_arrays(
             self.core.sum_dependence,
@@ -474,7 +474,7 @@ class NativeEngine(LocalEngine):
         self, forest: Forest, X: Array, task: ShapTask, n_threads: int = 1, watch: Watch | None = None
     ) -> FloatArray:
         """Compute SHAP values, rows in parallel."""
-        from weald.engines.quadrature import make_rule  # imported on use: `import weald` is faster without
+        from weald.engines.quadrature import make_rule  # imported on use, to keep `import weald` fast
 
         paths = self._paths(forest)
         amounts = np.ascontiguousarray(task.amounts, dtype=np.float64)
@@ -484,7 +484,7 @@ class NativeEngine(LocalEngine):
                 self._by_row(X), amounts, self._by_row(task.background), is_new, n_threads, watch
             )
             return of_rows
-        sizes = np.maximum((paths.n_distinct() + 1) // 2, 1)  # of rules, by tree
+        sizes = np.maximum((paths.n_distinct() + 1) // 2, 1)  # size of the quadrature rule of each tree
         used, rule_of_tree = np.unique(sizes, return_inverse=True)
         rules = [make_rule(size) for size in used.tolist()]
         found: FloatArray = paths.shap(
@@ -579,9 +579,9 @@ class NativeEngine(LocalEngine):
         outside: Sequence[npt.NDArray[np.uint64]] = (),
         n_threads: int = 1,
     ) -> tuple[OutOfBagVotes, Errors]:
-        """Do so for some rows of the table, given by rank; also return their contributions to the errors.
+        """Sum the votes for some rows of the table, given by rank; also return their contributions to the errors.
 
-        `outside` are the bits of `draw_out_of_bag` for these rows; without them the bags are drawn.
+        `outside` has the bits of `draw_out_of_bag` for these rows; if it is missing, bags are drawn.
         """
         votes, (halves, seen, shift) = self._sum_out_of_bag(
             codes, growth, forest, X, voting, n_threads, None, start, room, (ranks, outside)
@@ -602,7 +602,7 @@ class NativeEngine(LocalEngine):
         room: int,
         some: tuple[IntArray | None, Sequence[npt.NDArray[np.uint64]]] = (None, ()),
     ) -> tuple[OutOfBagVotes, tuple[Any, ...]]:
-        """Sum out-of-bag votes; of `some` rows, by rank, with the bits of the trees that have not seen them."""
+        """Sum out-of-bag votes, for all rows or for `some` (by rank, with their out-of-bag bits)."""
         ranks, outside = some
         growths, trees = name_trees(growth, forest)
         before = (start.sums.ravel(), start.n_trees) if start else (None, None)
@@ -628,7 +628,7 @@ class NativeEngine(LocalEngine):
     def draw_out_of_bag(
         self, codes: Codes, growths: Sequence[Growth], trees: Sequence[tuple[int, int, int]], n_threads: int = 1
     ) -> list[IntArray]:
-        """Draw bags again: for each set of trees an integer for each row, with a bit for each tree.
+        """Draw bags again: for each set of trees, an integer for each row, with a bit for each tree (1: out of bag).
 
         Trees are identified by the index of their growth, seed and number. Small sets have short integers.
         """
@@ -672,7 +672,7 @@ class NativeEngine(LocalEngine):
         return self._sparse(columns.indptr, columns.indices, columns.data, columns.shape)
 
     def _by_row(self, X: Any, begin: int = 0, end: int | None = None) -> Any:
-        """Pass rows to the core for prediction: those of a sparse table as they are."""
+        """Pass rows to the core for prediction, without converting sparse ones."""
         if not sparse.issparse(X):
             return np.asarray(X)[begin:end]
         starts = X.indptr[begin : None if end is None else end + 1]
@@ -685,7 +685,7 @@ class NativeEngine(LocalEngine):
         return self.core.SparseTable(*narrow, values, *shape)
 
     def _packed_for(self, forest: Forest, X: Any, rows: Any, n_threads: int) -> Any:
-        """Choose small nodes if they are exact and there are enough rows to make packing worthwhile."""
+        """Choose small nodes if they are exact and there are enough rows to justify packing."""
         if X.shape[0] > FEW_ROWS and self.core.fits_float(rows):
             small = self._packed(forest, "small", n_threads)
             if small is not None:
@@ -693,7 +693,7 @@ class NativeEngine(LocalEngine):
         return self._packed(forest, "large", n_threads)
 
     def _packed_once(self, forest: Forest, X: Any, rows: Any, n_threads: int) -> Any:
-        """Pack a large forest some trees at a time on first use, which may be the only one."""
+        """Pack a large forest in parts on its first use, since there may be no other."""
         forms = forms_of(forest)
         first_time = not (forms.packed or forms.mapped or forms.was_walked)
         n_nodes = max(NODES_AT_ONCE, X.shape[0] * X.shape[1] // CELLS_PER_NODE)
@@ -701,10 +701,10 @@ class NativeEngine(LocalEngine):
             return self._packed_for(forest, X, rows, n_threads)
         forms.was_walked = True
         small_is_exact = X.shape[0] > FEW_ROWS and self.core.fits_float(rows)
-        return self._from_arrays(self.core.Portions, forest, small_is_exact, n_nodes)
+        return self._from_arrays(self.core.PackedBatch, forest, small_is_exact, n_nodes)
 
     def _packed(self, forest: Forest, size: str, n_threads: int = 1) -> Any:
-        """Pack a forest into one buffer, once; None if it is too large for small nodes."""
+        """Return the packed forest as one buffer, computed once; None if it is too large for small nodes."""
         forms, key = forms_of(forest), (size, self.core.simd)
         if key in forms.packed:
             return forms.packed[key]
@@ -717,12 +717,12 @@ class NativeEngine(LocalEngine):
         return forms.packed.setdefault(key, packed)
 
     def packed_buffers(self, forest: Forest) -> dict[str, IntArray]:
-        """Buffers of the packed forest, by size of nodes; without small ones if it is too large for them."""
+        """Return the buffers of the packed forest by node size; small nodes are left out if the forest is too large."""
         packed = {size: self._packed(forest, size) for size in PACKED_SIZES}
         return {size: made.buffer() for size, made in packed.items() if made is not None}
 
     def find_packed(self, forest: Forest, buffers: Mapping[str, IntArray | None]) -> None:
-        """Let a forest use existing buffers; they are checked on first use."""
+        """Register existing buffers for a forest; they are checked on first use."""
         forms_of(forest).mapped.update({size: buffer for size, buffer in buffers.items() if buffer is not None})
 
     def _open_packed(self, forest: Forest, buffer: IntArray, size: str) -> Any:
@@ -744,19 +744,19 @@ class NativeEngine(LocalEngine):
         return self.core.Growth(**vars(growth))
 
     def _predictor(self, forest: Forest) -> Any:
-        """Pack a forest for prediction, once."""
+        """Return the forest packed for prediction, computed once."""
         predictors, key = forms_of(forest).predictors, self.core.simd
         found = predictors.get(key)
         return predictors.setdefault(key, self._from_arrays(self.core.Predictor, forest)) if found is None else found
 
     def _paths(self, forest: Forest) -> _core.PathForest:
-        """Prepare the fractions of the splits, once."""
+        """Return the data for SHAP values, computed once."""
         paths, key = forms_of(forest).paths, self.core.simd
         found = paths.get(key)
         return paths.setdefault(key, self._from_arrays(self.core.PathForest, forest)) if found is None else found
 
     def _from_arrays(self, make: Callable[..., Any], forest: Forest, *more: Any) -> Any:
-        """Let the core read the arrays of a forest, shrunk if it is. Those of a mapped file are checked on access."""
+        """Pass the arrays of a forest to the core, with shrunk values if any. Mapped files are checked on access."""
         return make(forest.n_features, forest.n_classes, shrink_forest(forest).arrays(), *more)
 
 
@@ -766,8 +766,8 @@ def _nodes_of(forest: Forest) -> dict[str, Array]:
 
 
 def own_codes(codes: Codes) -> _core.Codes:
-    """Refuse the codes of another engine."""
-    if type(codes).__name__ != "Codes":  # of any instruction set
+    """Raise an error for codes of another engine."""
+    if type(codes).__name__ != "Codes":  # codes of any instruction set
         raise TypeError(f"The native engine got {type(codes).__name__}, which are codes of another engine.")
     own: Any = codes
     return own  # type: ignore[no-any-return]
@@ -782,7 +782,7 @@ def _forest_of(arrays: Any, codes: Codes, growth: Growth, seed: int, first_tree:
 
 
 def _refuse_changed(arrays: Any) -> None:
-    """Refuse thresholds that are NaN. Some are read from X when the trees are grown: another thread wrote to it."""
+    """Raise an error if a threshold is NaN: they may be read from X during growth, so another thread wrote to it."""
     if np.isnan(arrays["threshold"]).any():
         raise DataError(
             "X changed while the trees were grown: a value of the table became NaN. Do not write to X during a fit, or "

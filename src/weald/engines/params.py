@@ -45,9 +45,9 @@ UNLIMITED = 2**31 - 1  # larger than any depth, size or number of leaves
 MOST_FEATURES = 2**24  # the limit of the address of a draw
 MAX_BINS = 65_535
 CATEGORY_PENALTY = 2.5  # "auto", by benchmarks/accuracy/categories.py
-ROWS_OF_CATEGORY = 40  # with fewer rows for each category, "auto" cuts a column in the order of its categories
-CLUSTER = "dask"  # forests are grown on the cluster of the current client, everything else in this process
-OUT_OF_BAG = "oob"  # `shrinkage` is chosen by the out-of-bag error
+ROWS_OF_CATEGORY = 40  # with fewer rows per category, "auto" splits a column in the order of its categories
+CLUSTER = "dask"  # grows forests on the cluster of the current Dask client; everything else runs in this process
+OUT_OF_BAG = "oob"  # chooses `shrinkage` by the out-of-bag error
 ENGINES = ("auto", "native", "reference", CLUSTER)
 
 
@@ -94,7 +94,7 @@ OF_FEATURES = Satisfies(callable, ("a function of the number of features",))
 MAPPING = Satisfies(lambda value: isinstance(value, Mapping), ("a dict of class: weight",))
 MAPPINGS = Satisfies(
     lambda value: isinstance(value, list | tuple) and all(isinstance(entry, Mapping) for entry in value),
-    ("with several targets, a list of such dicts",),
+    ("for multi-output, a list of such dicts",),
 )
 ABOVE_0 = Satisfies(
     lambda value: is_real(value) and 0 < value < math.inf,
@@ -222,7 +222,7 @@ def check(given: Mapping[str, Any], task: str) -> None:
 
 
 def _check_resampling(given: Mapping[str, Any]) -> None:
-    """Refuse parameters that have no meaning if bags depend on the mistakes of earlier trees."""
+    """Raise an error for parameters that are undefined if bags depend on the errors of earlier trees."""
     way = given.get("resampling", "bagging")
     if way == "bagging":
         return
@@ -304,7 +304,7 @@ def resolve(given: Mapping[str, Any], table: Table, classes: Any, names: Sequenc
 
 
 def refuse_shrinkage(monotonic: Sequence[int], shrinkage: object) -> None:
-    """Refuse shrinkage of trees with monotonic constraints, which it keeps only up to rounding."""
+    """Raise an error for shrinkage with monotonic constraints: rounding could violate them."""
     if any(monotonic):
         raise ParameterError(
             f"shrinkage={shown(shrinkage)} cannot be used with monotonic_cst: shrunk predictions would be monotonic "
@@ -325,7 +325,7 @@ def _limit_categories(given: Mapping[str, Any], table: Table) -> int:
 
 
 def _penalize(given: Mapping[str, Any], table: Table) -> float:
-    """Return the penalty for categories; refuse it where it has no meaning."""
+    """Return the category penalty; raise an error where it is undefined."""
     if given.get("category_penalty", "auto") == "auto":
         return 0.0 if given.get("splitter") == "random" or table.targets is not None else CATEGORY_PENALTY
     penalty = float(given["category_penalty"])
@@ -391,7 +391,7 @@ def _count(count: float, size: int) -> int:
 
 
 def weigh_classes(class_weight: Any, classes: Any) -> tuple[str, tuple[float, ...]]:
-    """Return the kind of class weights, and the weights if the user gave them, by target."""
+    """Return the kind of class weights and, if given by the user, the weights of each target."""
     if class_weight is None or classes is None:
         return "none", ()
     if isinstance(class_weight, str):
@@ -444,9 +444,9 @@ def draw_seed(random_state: Any) -> int:
     return int.from_bytes(draw_bytes(8), "little")
 
 
-NO_SEED = 0  # of a tree for which nothing is drawn
+NO_SEED = 0  # seed of a tree that draws nothing
 
 
 def choose_seed(growth: Growth, random_state: Any) -> int:
-    """Convert random_state to the seed of trees that grow in this way; if they need none, nothing is drawn."""
+    """Convert random_state to a seed for these growth parameters; nothing is drawn if they need no seed."""
     return NO_SEED if growth.ties_by_column else draw_seed(random_state)

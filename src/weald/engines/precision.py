@@ -35,7 +35,7 @@ class Rounding:
 
 @dataclass(frozen=True)
 class Precision:
-    """What determines the unit of targets."""
+    """The parameters that determine the unit of targets."""
 
     n_draws: int | None  # None: weights are in fixed point
     from_zero: bool = False  # the center is 0
@@ -51,10 +51,10 @@ class _Weighed:
 
 
 def warn_of_rounding(table: Table, growth: Growth) -> None:
-    """Warn of each numeric target that is rounded noticeably."""
+    """Warn about each numeric target that is rounded noticeably."""
     fixed = _in_fixed_point(table, growth)
     n_draws = None if fixed else growth.n_draws
-    on_rows = getattr(table, "compute_on_rows", None)  # of tables whose rows are on other machines
+    on_rows = getattr(table, "compute_on_rows", None)  # for tables whose rows are on other machines
     asked = Precision(n_draws, from_zero=growth.criterion in definition.OF_COUNTS)
     roundings = find_roundings(table, asked) if on_rows is None else on_rows(find_roundings, asked)
     for found in roundings:
@@ -121,7 +121,7 @@ def _find_rounding(name: str, of: _Weighed, *, may_be_wide: bool) -> Rounding | 
 
 
 def _are_apart(of: _Weighed, least: float) -> bool:
-    """Make a quick check: true means that the quartiles are this far apart, false that they may be closer."""
+    """Check quickly whether the quartiles are at least this far apart; False means that they may be closer."""
     first = of.y.min() / 2
     step = float((of.y.max() / 2 - first) / BUCKETS)  # half the width of a bucket: the whole might overflow
     with np.errstate(over="ignore", divide="ignore"):
@@ -131,7 +131,7 @@ def _are_apart(of: _Weighed, least: float) -> bool:
     buckets = np.minimum(((of.y / 2 - first) * per_step).astype(np.int64), BUCKETS - 1)
     filled = np.bincount(buckets, weights=of.lengths, minlength=BUCKETS)
     lower, upper = np.searchsorted(np.cumsum(filled), filled.sum() * np.array([0.25, 0.75]))
-    # Rounding may move a number to the next bucket, and weights summed as doubles one more.
+    # Rounding may shift a number by one bucket, and the summation of weights as doubles by another.
     return bool((upper - lower - 4) * step >= least / 2) and upper > lower + 4
 
 

@@ -22,7 +22,7 @@ class Progress:
         self, n_trees: int, *, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.n_trees = n_trees
-        self.stream: TextIO | None = sys.stderr if stream is None else stream  # None: a program without a console
+        self.stream: TextIO | None = sys.stderr if stream is None else stream  # None if the program has no console
         self.on_terminal = self.stream is not None and self.stream.isatty()
         self.clock = clock
         self.began = clock()
@@ -49,7 +49,7 @@ class Progress:
             self._write(text + "\n")
 
     def _write(self, text: str) -> None:
-        """Write a text; a closed or full stream must not stop a fit."""
+        """Write text; errors of the stream are ignored, since they must not stop a fit."""
         if self.stream is None:
             return
         with suppress(OSError, ValueError):
@@ -57,7 +57,7 @@ class Progress:
             self.stream.flush()
 
     def stop(self) -> None:
-        """Leave the line and go to the next: an error or Ctrl-C gets its own line."""
+        """End the line, so that an error or Ctrl-C starts on its own line."""
         if self.on_terminal and self.steps_shown and not self.done:
             self._write("\n")
         self.done = True
@@ -113,7 +113,7 @@ def words_of(seconds: float) -> str:
 
 @contextmanager
 def watch_fit(verbose: int, n_trees: int) -> Iterator[Progress | None]:
-    """Show the progress of a fit if the user wants it; None: not wanted."""
+    """Show the progress of a fit; None if the user did not ask for it."""
     if not verbose:
         yield None
         return

@@ -14,13 +14,13 @@ import numpy as np
 
 from weald.data.types import FloatArray
 
-BITS = 128  # of a fraction in fixed point; a double has 53
+BITS = 128  # bits of a fraction in fixed point; a double has 53
 ONE = 1 << BITS
 
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """Points and weights; point i and point n - 1 - i add up to 1."""
+    """Points and weights. Points i and n - 1 - i add up to 1."""
 
     points: FloatArray  # ascending
     rest: FloatArray  # 1 - points, each rounded once
@@ -43,7 +43,7 @@ def make_rule(n: int) -> Rule:
     points = [(ONE - x) / (2 * ONE) for x, _ in upper]
     rest = [(ONE + x) / (2 * ONE) for x, _ in upper]
     weights = [_weight(x, slope) for x, slope in upper]
-    n_mirrored = n // 2  # the middle point of an odd rule has no twin
+    n_mirrored = n // 2  # an odd rule has a middle point
     points, rest, weights = (
         points + rest[:n_mirrored][::-1],
         rest + points[:n_mirrored][::-1],

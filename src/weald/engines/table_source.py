@@ -6,7 +6,7 @@ from weald.engines.interface import Engine
 
 
 class TableSource(ABC):
-    """A table that an estimator can be fitted to instead of X, y and weights."""
+    """A table that replaces X, y and weights in `fit`."""
 
     @abstractmethod
     def open_engine(self, name: str) -> Engine:

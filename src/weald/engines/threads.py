@@ -1,4 +1,4 @@
-"""n_jobs -> a number of threads. The forest does not depend on it, so by default all cores are used.
+"""From n_jobs to a number of threads. The forest does not depend on it, so the default is all cores.
 
 joblib determines which cores this process may use (affinity, cgroup quota, LOKY_MAX_CPU_COUNT). In a joblib worker the
 cores are already divided among workers, so the default there is the worker's part.
@@ -15,7 +15,7 @@ from typing import TypeVar
 import joblib
 from joblib.parallel import get_active_backend
 
-# More threads than cores do not help, but a few more must be possible, to test that the forest stays the same.
+# More threads than cores do not help, but tests need a few more, to check that the forest stays the same.
 THREADS_PER_CORE = 4
 THREADS_ALWAYS = 64
 
@@ -43,7 +43,7 @@ def count_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         n_jobs = -1 if configured is None else int(configured)
     if 0 < n_jobs <= THREADS_ALWAYS:
-        return n_jobs  # counting cores takes as long as growing a small tree
+        return n_jobs  # cached: counting cores takes as long as growing a small tree
     n_cores = _count_cores()
     if n_jobs < 0:
         return max(1, n_cores + 1 + n_jobs)

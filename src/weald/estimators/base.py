@@ -44,7 +44,7 @@ class TreeModel(BaseEstimator):
 
     task: ClassVar[Task]
     _features: ClassVar[type[Features]] = Features
-    _splitter: ClassVar[str] = "best"  # unless it is a parameter
+    _splitter: ClassVar[str] = "best"  # an attribute unless the class has it as a parameter
 
     engine: str
     ccp_alpha: float
@@ -54,20 +54,20 @@ class TreeModel(BaseEstimator):
     verbose: int
 
     forest_: Forest
-    forests_: tuple[Forest, ...]  # with several targets; then there is no forest_
+    forests_: tuple[Forest, ...]  # for multi-output; then there is no forest_
     growth_: Growth
     seed_: int
-    classes_: Any  # classifiers: an array, or with several targets a list of arrays
-    class_labels_: Any  # trees of a forest: the `classes_` of the forest; their own are codes
+    classes_: Any  # classifiers: an array, for multi-output a list of arrays
+    class_labels_: Any  # trees of a forest: `classes_` of the forest; their own are codes
     n_classes_: Any
     n_outputs_: int
     n_features_in_: int
     n_samples_fit_: int
-    target_name_: str  # where y has a name
+    target_name_: str  # only if y has a name
     schema_: Schema
     kept_errors_: KeptErrors
     data_hash_: str
-    altered_by_: str  # only where the trees are not those of a fit, or of fits with the same stopping rules
+    altered_by_: str  # reason why trees cannot be truncated; usually absent
 
     # ------------------------------------------------------------------------------------------------------- fit
 
@@ -80,7 +80,7 @@ class TreeModel(BaseEstimator):
             Numbers of any type; NaN is a missing value. float32 and float64 are used as they are. Or a `CodeStore`
             (see `weald.codes`), given alone: it has the target and the weights.
         y : array of shape (n_rows,), or (n_rows, n_targets)
-            Class labels, or numbers; with several targets one column for each.
+            Class labels, or numbers; for multi-output one column for each.
         sample_weight : array of shape (n_rows,), optional
             A row of weight k counts as k copies. Rows of weight 0 are left out.
 
@@ -160,11 +160,11 @@ class TreeModel(BaseEstimator):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Explain a missing attribute: several targets, or the message of the property of this name."""
+            """Raise a helpful error: for multi-output models, or that of the property of this name."""
             if name == "forest_" and multi_output.is_multi_output(self):
                 raise multi_output.one_target_only(len(self.forests_))
             if isinstance(getattr(type(self), name, None), property | cached_property):
-                return object.__getattribute__(self, name)  # which raises the property's own AttributeError again
+                return object.__getattribute__(self, name)  # raises the property's own AttributeError again
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # ---------------------------------------------------------------------------------------------- uncertainty
@@ -179,7 +179,7 @@ class TreeModel(BaseEstimator):
         stratify: ColumnLike = None,
         held_out: bool = False,
     ) -> Self:
-        """Keep the errors that intervals and prediction sets are computed from; `keep_errors=True` does so in `fit`.
+        """Store errors, from which prediction intervals and sets are computed; `keep_errors=True` does this in `fit`.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class TreeModel(BaseEstimator):
             The table that the trees were grown from, rows in any order: out-of-bag errors are kept. With
             `held_out=True`, rows that no tree has seen.
         held_out : bool, default=False
-            Whether these are rows that no tree has seen: then all trees predict them. The training data is refused.
+            Whether no tree has seen these rows. All trees then predict them. The training data is refused.
             Single trees, and forests without bags, need such rows.
 
         Returns
@@ -241,7 +241,7 @@ class TreeModel(BaseEstimator):
     # ----------------------------------------------------------------------------------------------- make others
 
     def compact(self) -> Self:
-        """Remove splits that do not affect predictions: those whose two sides predict the same for every row.
+        """Remove splits that do not affect predictions, because both sides predict the same for every row.
 
         A branch whose leaves all predict the same becomes one leaf; of two equal sibling branches, one is kept. Equal
         branches elsewhere stay, since each node has one parent.
@@ -266,8 +266,8 @@ class TreeModel(BaseEstimator):
         check_is_fitted(self, "forest_")
         if self.shrinkage_:
             raise ParameterError(
-                f"A model with shrinkage={self.shrinkage_:g} cannot be compacted: what a leaf predicts depends on all "
-                "splits above it. Fit with shrinkage=0.0."
+                f"A model with shrinkage={self.shrinkage_:g} cannot be compacted: the prediction of a leaf depends on "
+                "all splits above it. Fit with shrinkage=0.0."
             )
         if self.growth_.criterion in OF_MEDIANS:
             raise ParameterError(
@@ -276,16 +276,16 @@ class TreeModel(BaseEstimator):
             )
         smaller = copy.copy(self)
         smaller.forest_ = compact_forest(self.forest_)
-        for name in ("tree_", "leaf_targets_", "kept_errors_"):  # of the larger one
+        for name in ("tree_", "leaf_targets_", "kept_errors_"):  # remove what belongs to the larger forest
             smaller.__dict__.pop(name, None)
         if smaller.forest_.n_nodes < self.forest_.n_nodes:
             smaller.altered_by_ = COMPACTED
         return smaller
 
     def of_target(self, number: int) -> Self:
-        """Return a model of one of several targets: the same trees, with the leaf values of that target.
+        """Return a model of one target: the same trees, with the leaf values of that target.
 
-        Methods that work on one target accept this model: inspection, `compile`, every export.
+        Use it for methods that support a single target: inspection, `compile`, exports.
 
         Parameters
         ----------
@@ -326,8 +326,8 @@ class TreeModel(BaseEstimator):
         Returns
         -------
         array of shape (n_rows, n_features)
-            For a classifier of shape (n_rows, n_features, n_classes), for a regressor of several targets
-            (n_rows, n_features, n_targets); for a classifier of several targets a list of arrays. With `interactions`,
+            For a classifier of shape (n_rows, n_features, n_classes), for a multi-output regressor
+            (n_rows, n_features, n_targets); for a multi-output classifier a list of arrays. With `interactions`,
             n_features appears twice.
 
         Examples
@@ -340,7 +340,7 @@ class TreeModel(BaseEstimator):
         """
         from weald.inspection.shap_values import shap_values
 
-        return shap_values(self, X, interactions=interactions)  # type: ignore[return-value]  # a list with several targets
+        return shap_values(self, X, interactions=interactions)  # type: ignore[return-value]  # a list for multi-output
 
     # ---------------------------------------------------------------------------------------------------- deploy
 
@@ -348,17 +348,17 @@ class TreeModel(BaseEstimator):
         """Write the model to a `.weald` file; `weald.load` reads it back bit for bit.
 
         The file holds the forest, parameters, feature names, categories, classes and out-of-bag results, but no code
-        and no training data. Equal models give equal files. Saving is atomic: if anything goes wrong, an existing file
-        stays intact.
+        and no training data. Equal models give equal files. Saving is atomic: after an error, an existing file
+        is unchanged.
 
         Parameters
         ----------
         path : str or path
-            The file to write; its usual suffix is `.weald`.
+            The file to write, usually with the suffix `.weald`.
         compress : bool, default=True
             Compress the file (zlib); loading takes a little longer.
         mappable : bool, default=False
-            Store the arrays as they are in memory. The file is several times as large and not compressed, but
+            Store the arrays uncompressed, as they are in memory. The file is several times as large, but
             `weald.load(path, mmap=True)` maps it in milliseconds, and processes that map it share the memory.
         tree_hashes : bool, default=False
             Also store a SHA-256 hash of each tree and the root of their Merkle tree; with the root, a single tree can
@@ -375,17 +375,17 @@ class TreeModel(BaseEstimator):
         ...     weald.load(file).predict([[2.9]])
         array([4.])
         """
-        from weald.io import files  # which knows all estimators
+        from weald.io import files  # imported on use: it imports all estimators
 
         check_is_fitted(self)
         files.save(self, path, compress=compress, mappable=mappable, tree_hashes=tree_hashes)
 
     def compile(self, *, dtype: str = "float64") -> "CompiledModel":
-        """Make a predictor for services, with a low latency for single rows.
+        """Make a predictor with low latency for single rows, for services.
 
         It takes rows as dicts, tuples and lists, data frames, and arrays of floats. The forest is a native object
         without Python objects and locks: threads can share it and predict at the same time, since it releases the GIL.
-        It is one buffer, which processes can share; see `weald.open_compiled`.
+        It is one buffer, so processes can share it; see `weald.open_compiled`.
 
         Parameters
         ----------
@@ -483,7 +483,7 @@ class TreeModel(BaseEstimator):
             The columns of the table, in the order of the features. None: the names of the features, or `x0`, `x1` and
             so on if they have none. Only those that trees use are read.
         keep : str or list of str, default=()
-            Columns of the table to return beside the prediction: its key, for example. A table has no order of rows.
+            Columns of the table to return beside the prediction, for example its key, since the result is not ordered.
         X : array or data frame, optional
             Rows to compare, besides generated edge cases: values on thresholds, one ulp beside them, missing.
         check : bool, default=True
@@ -594,7 +594,7 @@ class TreeModel(BaseEstimator):
         return write_onnx(self, path, X, columns=columns, check=check)
 
     def to_json(self, path: PathLike | None = None, *, X: TableLike = None, check: bool = True) -> "Export":
-        """Export the model as JSON: everything in its `.weald` file, as text. `weald.from_json` reads it back.
+        """Export the model as JSON, with the content of its `.weald` file. `weald.from_json` reads it back.
 
         Parameters
         ----------
@@ -603,7 +603,7 @@ class TreeModel(BaseEstimator):
         X : array or data frame, optional
             Rows to compare, besides generated edge cases: values on thresholds, one ulp beside them, missing.
         check : bool, default=True
-            Whether to read the text back and compare.
+            Whether to read the text back and compare the predictions.
 
         Returns
         -------
@@ -733,7 +733,7 @@ class TreeModel(BaseEstimator):
         -------
         weald.reports.Report
         """
-        from weald.reports import report  # it asks models, which stand below it
+        from weald.reports import report  # imported on use: it is in a higher layer
 
         return report(self, X, y, **given)
 
@@ -753,12 +753,12 @@ class TreeModel(BaseEstimator):
         return mean_decrease(forests_of(self)[0])
 
     def mean_path_length(self, X: TableLike = None) -> "float | FloatArray":
-        """Mean number of splits on the way from the root to the leaf. The time of a prediction grows with it.
+        """Mean number of splits from the root to the leaf. Prediction time grows with it.
 
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features), optional
-            Rows to follow. None: the rows of the bags, which the model knows without their values.
+            Rows to predict. None: the training rows in the bags; the model stores their counts.
 
         Returns
         -------
@@ -775,7 +775,7 @@ class TreeModel(BaseEstimator):
         check_is_fitted(self)
         forest = forests_of(self)[0]
         if X is not None:
-            passed = np.diff(mark_paths(self, X).indptr)  # nodes, leaves included
+            passed = np.diff(mark_paths(self, X).indptr)  # number of nodes, with the leaf
             lengths: FloatArray = passed / forest.n_trees - 1.0
             return lengths
         roots = forest.tree_start[:-1]
@@ -794,7 +794,7 @@ class TreeModel(BaseEstimator):
 
     @property
     def unknown_categories_(self) -> dict[Any, int]:
-        """Number of cells with unknown categories, which no training row had, read since the fit, by column."""
+        """Number of cells with categories unknown in training, read since the fit, by column."""
         check_is_fitted(self, "schema_")
         return counts_by_name(self.schema_)
 

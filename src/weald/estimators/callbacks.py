@@ -16,13 +16,13 @@ from weald.estimators.fit import LEARNED, fit
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:  # before 1.9
+except ImportError:  # scikit-learn before 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Nothing: this version of scikit-learn has no callbacks."""
+        """An empty mixin: this version of scikit-learn has no callbacks."""
 
     def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the method."""
+        """Return the method unchanged."""
         return method
 
 
@@ -31,7 +31,7 @@ __all__ = ["CALLBACKS", "CallbackSupportMixin", "fit_with_callbacks"]
 if TYPE_CHECKING:
     from weald.estimators.forest_base import RandomForest
 
-# Attributes of an estimator that has callbacks, or is part of a pipeline or search that has some.
+# Attributes of an estimator that has callbacks itself or through a pipeline or search.
 CALLBACKS = frozenset({"_skl_callbacks", "_parent_callback_ctx"})
 
 

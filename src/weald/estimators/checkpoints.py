@@ -29,7 +29,7 @@ class Checkpoint:
 
     folder: Path
     every: int
-    model: "RandomForest"  # that is being fitted
+    model: "RandomForest"  # the model being fitted
 
     @classmethod
     def read(cls, folder: "str | os.PathLike[str] | None", every: int, model: "RandomForest") -> "Checkpoint | None":
@@ -72,12 +72,12 @@ class Checkpoint:
         part = copy.copy(self.model)
         part.forest_, part.n_estimators, part.oob_score = forest, forest.n_trees, False
         if "calibrate" in vars(part):
-            part.__dict__["calibrate"] = None  # its few trees are not calibrated
+            part.__dict__["calibrate"] = None  # models of a few trees are not calibrated
         part.save(self.folder / f"trees-{first:06d}-{first + forest.n_trees:06d}.weald")
 
     def _find(self, codes: Codes, first: int, shrinkage: float) -> Forest | None:
         """Find the file that begins with a tree, and check that it belongs to this fit."""
-        from weald.io.files import load  # which knows all estimators
+        from weald.io.files import load  # imported on use: it imports all estimators
 
         for path in sorted(self.folder.glob(f"trees-{first:06d}-*.weald")):
             part = load(path)
@@ -101,7 +101,7 @@ class Checkpoint:
 
 
 def _find_difference(model: "RandomForest", codes: Codes, part: "RandomForest", first: int) -> str | None:
-    """Name the first difference between a file and this fit."""
+    """Return a name for the first difference between a file and this fit."""
     origin = part.forest_.origins[0]
     pairs = {
         "the estimator": (type(model), type(part)),
@@ -124,7 +124,7 @@ def _find_difference(model: "RandomForest", codes: Codes, part: "RandomForest", 
 
 
 def _of_part(watch: Watch | None, begin: float, share: float) -> Watch:
-    """Report the progress of a part of the work."""
+    """Report the progress of one part of the work."""
 
     def tell(done: float) -> None:
         if watch:

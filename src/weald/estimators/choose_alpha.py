@@ -6,7 +6,7 @@
 
 The path of a row passes one leaf of every T_alpha, so one walk of each row evaluates all subtrees, often thousands.
 This works for one tree and one nested parameter only. A surface over `ccp_alpha` has the same errors up to rounding,
-and chooses by the same rule, but adds up the votes of trees for one setting after the other; it also refuses imported
+and chooses by the same rule, but sums votes for each setting separately; it also refuses imported
 trees, which can be pruned but not truncated.
 """
 
@@ -45,7 +45,7 @@ class AlphaChoice:
     leaves: IntArray
     errors: FloatArray
     standard_errors: FloatArray
-    best: int  # index of the minimum error; of several, of the smallest tree
+    best: int  # index of the minimum error; on a tie, of the smallest tree
     chosen: int  # index of the chosen tree
 
     def __repr__(self) -> str:
@@ -70,7 +70,7 @@ class Losses:
 
     total: FloatArray
     squares: FloatArray
-    weight: FloatArray  # of the rows
+    weight: FloatArray  # weight of each row
 
     def plus(self, other: "Losses") -> "Losses":
         """Add the losses on other rows."""
@@ -87,10 +87,10 @@ def evaluate_on_holdout(model: "SingleTree", X: TableLike, y: ColumnLike, sample
 
 
 def evaluate_by_folds(model: "SingleTree", X: TableLike, y: ColumnLike, sample_weight: ColumnLike, cv: Any) -> Losses:
-    """Evaluate trees with the same parameters, grown without a fold and pruned alike, on the rows of that fold.
+    """Evaluate trees with the same parameters, each grown without one fold and pruned, on the rows of that fold.
 
-    A tree is T_alpha from its alpha up to the next one. The trees of the folds are pruned with the geometric mean of
-    the two, which stands for that range.
+    A subtree is T_alpha from its alpha up to the next alpha. The trees of the folds are pruned with the geometric mean
+    of both, which represents that range.
     """
     alphas = model.pruning_path(frame="dict")["alpha"]
     between = np.append(np.sqrt(alphas[:-1]) * np.sqrt(alphas[1:]), np.inf)
@@ -120,7 +120,7 @@ def _evaluate(
     loss = _loss(model, target[row], node)
 
     def add_up(of_pairs: FloatArray) -> FloatArray:
-        """Sum over the nodes that are leaves of T_alpha: from their begin to before their end."""
+        """Sum over the nodes that are leaves of T_alpha, for alpha in [begin, end)."""
         size = len(alphas) + 1
         starts = np.bincount(begin[node], weights=of_pairs, minlength=size)
         ends = np.bincount(end[node], weights=of_pairs, minlength=size)

@@ -1,6 +1,6 @@
 """Predictions for tables that do not fit into memory, piece by piece.
 
-predict_nothing  the prediction of an empty table
+predict_nothing  prediction for an empty table
 cut            an array, a memory map or an iterable -> pieces
 RowProgress    progress on stderr
 predict        pieces -> predictions, one piece in memory at a time
@@ -118,7 +118,7 @@ def read_dtype(dtype: Any) -> np.dtype[Any]:
 
 
 def room_for(out: Any, shape: tuple[int, ...], dtype: Any) -> Array:
-    """Check the array for the predictions, or create one."""
+    """Check the output array, or create one."""
     wanted = None if dtype is None else read_dtype(dtype)
     if out is None:
         return np.empty(shape, dtype=wanted or np.float64)
@@ -128,7 +128,7 @@ def room_for(out: Any, shape: tuple[int, ...], dtype: Any) -> Array:
             "float32 or float64."
         )
     if wanted is not None and out.dtype != wanted:
-        raise DataError(f"out holds {out.dtype}, but dtype={dtype!r} was asked for. Leave one of them out.")
+        raise DataError(f"out holds {out.dtype}, but dtype={dtype!r} was given. Leave one of them out.")
     if out.shape != shape:
         raise DataError(
             f"out has shape {out.shape}, but the predictions have shape {shape}. Give an array of that shape."

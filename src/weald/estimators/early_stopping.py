@@ -1,9 +1,9 @@
-"""When to stop adding trees, `n_estimators="auto"`.
+"""Early stopping, `n_estimators="auto"`: when more trees no longer reduce the error.
 
-The out-of-bag error of T trees approaches its limit about as 1/T. The gain still to come is then about twice the
-difference between the mean error over the third quarter of the trees and that over the last one. (Means, since single
-rows that change sides make the error noisy.) Growth stops when this gain is within a small band: 1 % of the error, or
-in classification half the standard error due to the number of rows, if that is larger.
+The out-of-bag error of T trees approaches its limit about as 1/T. The remaining gain is then about twice the
+difference between the mean error over the third quarter of the trees and over the last one. (Means, since single
+rows whose prediction changes make the error noisy.) Growth stops when this gain is within a small band: 1 % of the
+error, or in classification half the standard error due to the number of rows, if that is larger.
 
 The errors are those of `OutOfBag.curve`, which engines compute while they add up votes, in integers, so that data on a
 cluster can be counted in parts. A surface over `n_estimators` has the same errors up to rounding, but walks all trees
@@ -22,11 +22,11 @@ from weald.forest.forest import Forest
 
 STEP = 32  # trees between two checks
 FIRST_LOOK = 64
-BAND = 0.01  # of the error
+BAND = 0.01  # as a fraction of the error
 HUGE = 2.0**900  # larger errors are scaled down so that their sums are finite
-STANDARD_ERRORS = 0.5  # of the error, for classes
+STANDARD_ERRORS = 0.5  # in standard errors of the error rate, for classification
 
-Grow = Callable[[int, int], Forest]  # number of the first tree, number of trees
+Grow = Callable[[int, int], Forest]  # (number of the first tree, number of trees)
 
 
 def has_converged(errors: FloatArray, n_rows: int, *, classify: bool) -> bool:
@@ -51,7 +51,7 @@ def has_converged(errors: FloatArray, n_rows: int, *, classify: bool) -> bool:
     band = BAND * error
     if classify:
         band = max(band, STANDARD_ERRORS * math.sqrt(error * (1.0 - error) / n_rows))
-    return to_gain <= band  # False for NaN: no error is known yet
+    return to_gain <= band  # False for NaN, if no error is known yet
 
 
 def grow_until_converged(
@@ -59,8 +59,8 @@ def grow_until_converged(
 ) -> tuple[Forest, OutOfBagVotes, bool]:
     """Grow trees in steps until the error converges or there are `max_trees`; also return whether it has converged."""
     parts = [old] if old else [grow(0, min(STEP, max_trees))]
-    said = add_votes(parts[0], None)
-    errors, shares = [said.errors], [said.shares]
+    votes_so_far = add_votes(parts[0], None)
+    errors, shares = [votes_so_far.errors], [votes_so_far.shares]
     n_trees = parts[0].n_trees
     while True:
         so_far = np.concatenate(errors)
@@ -68,11 +68,11 @@ def grow_until_converged(
             so_far, n_rows, classify=parts[0].task is Task.CLASSIFICATION
         )
         if converged or n_trees >= max_trees:
-            votes = OutOfBagVotes(said.sums, said.n_trees, so_far, np.concatenate(shares))
+            votes = OutOfBagVotes(votes_so_far.sums, votes_so_far.n_trees, so_far, np.concatenate(shares))
             return parts[0].join(*parts[1:]), votes, converged
         more = min(STEP - n_trees % STEP, max_trees - n_trees)
         parts.append(grow(n_trees, more))
-        said = add_votes(parts[-1], said)
-        errors.append(said.errors)
-        shares.append(said.shares)
+        votes_so_far = add_votes(parts[-1], votes_so_far)
+        errors.append(votes_so_far.errors)
+        shares.append(votes_so_far.shares)
         n_trees += more

@@ -1,9 +1,9 @@
-"""Random trees embedding: each row is encoded by the leaves it falls into.
+"""Random trees embedding: each row is encoded by its leaves in random trees.
 
 RandomTreesEmbedding    an unsupervised transformer
 
-The trees are extra-trees that consider one random feature per node and are grown on a random target. The target affects
-little: only where a number of leaves or an impurity decrease limits the trees. The target of a row is drawn at the
+The trees are extra-trees that consider one random feature per node and are grown on a random target, which affects
+the trees only if a number of leaves or an impurity decrease limits them. The target of a row is drawn at the
 address of its values, so neither the order of the rows nor copies of them change the trees.
 """
 
@@ -30,9 +30,9 @@ from weald.estimators.tree_list import TreeList
 from weald.estimators.trees import ExtraTreeRegressor
 from weald.forest.forest import Forest
 
-PURPOSE_TARGET = 33  # of draws: the random target of a row
+PURPOSE_TARGET = 33  # purpose of draws of a row's random target
 BLOCK = 4096  # rows of a sparse table that are made dense at a time
-OWN = ("sparse_output",)  # parameters that the trees do not have
+OWN = ("sparse_output",)  # parameters that do not apply to the trees
 
 
 class EmbeddingParams(TypedDict, total=False):
@@ -67,11 +67,11 @@ class EmbeddingParams(TypedDict, total=False):
     ]
     random_state: Annotated[
         object,
-        Doc("int, Generator, RandomState or None", None, "The seed, or where it is drawn from; kept as `seed_`."),
+        Doc("int, Generator, RandomState or None", None, "The seed, or a generator to draw it; stored as `seed_`."),
     ]
     verbose: Annotated[int, Doc("int", 0, "1 shows progress and the time left on stderr.")]
     warm_start: Annotated[
-        bool, Doc("bool", False, "Whether `fit` keeps the existing trees and adds those that `n_estimators` lacks.")
+        bool, Doc("bool", False, "Whether `fit` keeps the existing trees and adds trees up to `n_estimators`.")
     ]
     engine: Annotated[
         str,
@@ -102,7 +102,7 @@ ATTRIBUTES = (
 
 @parameters(EmbeddingParams, ATTRIBUTES, Doc("int", 100, "Number of trees."))
 class RandomTreesEmbedding(TransformerMixin, BaseEstimator):
-    """Encode each row by the leaves it falls into in trees with random cuts: one binary column per leaf.
+    """Encode each row by its leaves in trees with random cuts: one binary column per leaf.
 
     The encoding depends on X alone: each node cuts a random feature at a random place between its minimum and its
     maximum, so similar rows fall into the same leaves. A linear model on top of the leaves can learn curved
@@ -159,7 +159,7 @@ class RandomTreesEmbedding(TransformerMixin, BaseEstimator):
         return self
 
     def _prepare(self) -> ExtraTreesRegressor:
-        """Return the forest to fit: a new one, or with a warm start a copy of the existing one."""
+        """Return the forest to fit: a new one, or for a warm start a copy of the existing one."""
         check_flags(sparse_output=self.sparse_output, warm_start=self.warm_start)
         check_argument("n_estimators", self.n_estimators, (WholeNumber(1, params.UNLIMITED),))
         check_argument("max_depth", self.max_depth, (WholeNumber(1), NOTHING))
@@ -205,7 +205,7 @@ class RandomTreesEmbedding(TransformerMixin, BaseEstimator):
         columns = forest.leaf_index()[forest.tree_start[:-1] + leaves]
         n_rows, n_trees = leaves.shape
         starts = np.arange(0, n_rows * n_trees + 1, n_trees)
-        shape = (n_rows, (forest.n_nodes + n_trees) // 2)  # a tree has one leaf more than it has splits
+        shape = (n_rows, (forest.n_nodes + n_trees) // 2)  # a tree has one more leaf than splits
         marks = sparse.csr_matrix((np.ones(n_rows * n_trees), columns.ravel(), starts), shape=shape)
         return marks if self.sparse_output else marks.toarray()
 
@@ -300,6 +300,6 @@ def draw_targets(values: Native, seed: int) -> FloatArray:
         hashes = np.concatenate([hash_rows(block) for block in blocks])
     else:
         numbers = np.asarray(values, dtype=np.float64)
-        hashes = hash_rows(np.where(np.isnan(numbers), np.nan, numbers))  # one NaN for all missing values
+        hashes = hash_rows(np.where(np.isnan(numbers), np.nan, numbers))  # all missing values get the same NaN
     target: FloatArray = (draw_many(seed, hashes, 0, PURPOSE_TARGET, 0) >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return target

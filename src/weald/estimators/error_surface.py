@@ -48,10 +48,10 @@ from weald.forest.truncation import Limits
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
-MOST_VALUES = 64  # of a parameter that is given without values
-MOST_OF_SEVERAL = 16  # where several parameters besides n_estimators are
-BLOCK_BYTES = 3 * 2**26  # of the sums of the settings that are measured at a time
-LEAF_BYTES = 2**26  # of the trees that are walked at a time and the votes of their leaves, or of what scores need
+MOST_VALUES = 64  # values of a parameter that is given without values
+MOST_OF_SEVERAL = 16  # the same with several parameters besides n_estimators
+BLOCK_BYTES = 3 * 2**26  # memory limit for the sums of settings
+LEAF_BYTES = 2**26  # memory limit for the votes of leaves, or for the arrays that scores need
 BYTES_OF_NODE = 64
 RULES = ("minimum", "one_standard_error")
 SHRINKAGES = (0.0, 0.1, 1.0, 10.0, 25.0, 50.0, 100.0, 500.0)  # lambda, in units of sample weight
@@ -305,9 +305,9 @@ def choose_shrinkage(rows: RowsToScore, verbose: int = 0) -> float:
 
 
 def suggest_values(model: "TreeModel", name: str, most: int = MOST_VALUES, engine: Engine | None = None) -> list[Any]:
-    """List values of a parameter that change the forest, from the strictest to what it was grown with.
+    """List values of a parameter that change the forest, from the strictest to the forest's own.
 
-    `engine` computes the strengths of splits; None: that of plain Python.
+    `engine` computes the strengths of splits; None: plain Python.
     """
     forest: Forest = model.forest_
     if name == "shrinkage":
@@ -327,7 +327,7 @@ def suggest_values(model: "TreeModel", name: str, most: int = MOST_VALUES, engin
 
 
 def _suggest_decreases(model: "TreeModel", name: str, most: int, engine: Engine | None) -> list[float]:
-    """Take quantiles of the values at which splits are removed."""
+    """Return quantiles of the values at which splits are removed."""
     forest = model.forest_
     given = float(getattr(model, name)) if name == "ccp_alpha" else model.growth_.min_impurity_decrease
     if name == "min_impurity_decrease":

@@ -1,6 +1,6 @@
 """The columns that trees are grown from: the columns of X, or kernel values (`kernel/features.py`).
 
-A fit calls, in this order: `fit_candidates`, `check`, `read`, `code`, `grower`, `keep`. A prediction calls `rows`.
+A fit calls `fit_candidates`, `check`, `read`, `code`, `grower` and `keep`, in this order. A prediction calls `rows`.
 """
 
 import math
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
     from weald.estimators.growing import Grower
 
-MANY_CELLS = 2**18  # a table of this size takes much of the memory of a fit
+MANY_CELLS = 2**18  # a table of this size dominates the memory of a fit
 
 
 class RowBlocks(ABC):
@@ -40,10 +40,10 @@ Rows = Matrix | RowBlocks
 
 
 class Features:
-    """The columns of X, of an estimator that is being fitted or that predicts."""
+    """The columns of X as features, for an estimator that fits or predicts."""
 
-    needs_seed = False  # to read the table
-    is_table = True  # whether a feature is a column of X
+    needs_seed = False  # parameters for reading the table
+    is_table = True  # whether features are columns of X
 
     def __init__(self, model: "TreeModel") -> None:
         self.model = model
@@ -51,15 +51,15 @@ class Features:
     # --------------------------------------------------------------------------------------------- what is refused
 
     def require_table(self, method: str) -> None:
-        """Refuse a method that needs trees of columns of X."""
+        """Raise an error for a method that needs trees on columns of X."""
 
     def require_checkpoints(self) -> None:
-        """Refuse checkpoints if trees cannot be saved one by one."""
+        """Raise an error if checkpoints are not supported."""
 
     # ------------------------------------------------------------------------------------------------------- fit
 
     def fit_candidates(self, data: TrainingArguments) -> bool:
-        """If a parameter is chosen by fitting candidates, do so and keep the best; return whether it was."""
+        """Choose a parameter by fitting candidates, if required; return whether a forest was fitted this way."""
         return False
 
     def check(self) -> None:
@@ -75,7 +75,7 @@ class Features:
     def code(self, engine: Engine, reading: Reading, n_trees: int = 0) -> Codes:
         """Turn the table into codes. `n_trees`: trees grown from these codes in one call; 0 if unknown."""
         given, table = params.gather(self.model), reading.table
-        # The core may look values up again while it searches for best splits; small tables need not save memory.
+        # For large tables, the core may look values up again instead of storing them.
         may_forget = given["splitter"] == "best" and math.prod(table.X.shape) >= MANY_CELLS
         max_bins, n_threads = params.count_bins(given["max_bins"]), count_threads(self.model.n_jobs)
         return engine.code(table, max_bins, n_threads, None, n_trees if may_forget else 0)

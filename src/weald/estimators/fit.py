@@ -7,8 +7,8 @@
     grow       codes, Growth, seed ->  Forest       growing.py, engine.grow
     keep       Forest, votes       ->  estimator    out_of_bag.py
 
-A fit works on a copy and changes the estimator only when everything has succeeded: an error or Ctrl-C leaves it as it
-was.
+A fit works on a copy and changes the estimator only when everything has succeeded: an error or Ctrl-C leaves it
+unchanged.
 """
 
 import copy
@@ -114,7 +114,7 @@ def fit(model: "TreeModel", data: TrainingArguments, checkpoint: Checkpoint | No
     engine = open_engine(model.engine, data.X)
     for keeps, attach in (("keep_targets", "attach_targets"), ("keep_errors", "attach_errors")):
         if getattr(model, keeps, False):
-            from weald.engines import leaf_targets  # imported on use: `import weald` is faster without
+            from weald.engines import leaf_targets  # imported on use, to keep `import weald` fast
 
             leaf_targets.require_local(engine, keeps, attach)
     try:
@@ -128,7 +128,7 @@ def fit(model: "TreeModel", data: TrainingArguments, checkpoint: Checkpoint | No
 
         _resolve(learned, reading)
 
-        if not features.needs_seed:  # a fit that fails above leaves the user's generator as it was
+        if not features.needs_seed:  # after the checks, so that a fit that fails does not use the user's generator
             learned.seed_ = _choose_seed(model, learned.growth_, before, checkpoint)
         codes = features.code(engine, reading, plan.n_trees if plan.is_plain and before is None else 0)
 
@@ -150,7 +150,7 @@ def check(model: "TreeModel") -> None:
 
 
 def unfitted_copy(model: Model) -> Model:
-    """Copy an estimator without what it has learned."""
+    """Copy an estimator without its fitted attributes."""
     twin = object.__new__(type(model))
     twin.__dict__ = {name: value for name, value in vars(model).items() if name not in LEARNED}
     return twin
@@ -182,7 +182,7 @@ def _plan_trees(model: "TreeModel", checkpoint: Checkpoint | None) -> Plan:
 def _choose_seed(
     model: "TreeModel", growth: Growth | None, before: "TreeModel | None", checkpoint: Checkpoint | None
 ) -> int:
-    """Draw a seed; a warm start keeps the seed of its trees, unless one was given for a checkpoint.
+    """Draw a seed. A warm start keeps the seed of its trees; a checkpoint may provide one.
 
     `growth` is None before the table is read.
     """
@@ -205,7 +205,7 @@ SHOWN = 5
 
 
 def _warn_of_labels_by_row(schema: Schema, n_rows: int) -> None:
-    """Warn of categorical columns with nearly one category per row: more than half as many as rows."""
+    """Warn about categorical columns with more than half as many categories as rows."""
     n_labels = {f: len(c.labels) for f in sorted(schema.categorical) if (c := schema.categories[f]) is not None}
     found = [f for f, n in n_labels.items() if 2 * n > n_rows >= ROWS_TO_WARN]
     if not found:
@@ -220,7 +220,7 @@ def _warn_of_labels_by_row(schema: Schema, n_rows: int) -> None:
 
 
 def _resolve(learned: "TreeModel", reading: Reading) -> None:
-    """Turn parameters into plain numbers, and keep the classes of the target."""
+    """Convert parameters to plain numbers, and store the classes of the target."""
     given, table = params.gather(learned), reading.table
     if table.targets is not None:
         multi_output.refuse(given)
@@ -235,7 +235,7 @@ def _resolve(learned: "TreeModel", reading: Reading) -> None:
 def train(
     learned: "TreeModel", engine: Engine, codes: Codes, reading: Reading, plan: Plan, before: "TreeModel | None"
 ) -> None:
-    """Grow the trees, estimate errors from out-of-bag rows if wanted, and keep both."""
+    """Grow the trees, compute out-of-bag estimates if requested, and store both."""
     features = features_of(learned)
     given = getattr(learned, "shrinkage", 0.0)
     shrinkage = 0.0 if given == params.OUT_OF_BAG else float(given)
@@ -273,7 +273,7 @@ def train(
         _keep_times(learned, grower, wants_votes=plan.wants_votes)
         return
     if found is not None:
-        from weald.estimators.error_surface import rows_outside_bags  # imported on use: `import weald` is faster
+        from weald.estimators.error_surface import rows_outside_bags  # imported on use, to keep `import weald` fast
 
         found.rows_to_score = rows_outside_bags(learned, engine, codes, reading)
         keep_out_of_bag(learned, found)
@@ -300,12 +300,12 @@ def _keep_times(learned: Any, grower: Grower, *, wants_votes: bool) -> None:
 
 
 def _keep(learned: "TreeModel", grower: Grower, found: OutOfBag | None) -> None:
-    """Keep the targets of the leaves and the out-of-bag errors, if wanted."""
+    """Store the targets of the leaves and the out-of-bag errors, if requested."""
     engine, codes, reading = grower.engine, grower.codes, grower.reading
     if getattr(learned, "keep_targets", False):
         from weald.engines import leaf_targets
 
-        require_same_data(learned.forest_, codes, reading)  # after a warm start
+        require_same_data(learned.forest_, codes, reading)  # left from before a warm start
         learned.__dict__["leaf_targets_"] = leaf_targets.collect(
             engine, codes, reading.table, learned.growth_, learned.forest_, grower.n_threads
         )
@@ -334,11 +334,11 @@ def _choose(learned: "TreeModel", engine: Engine, codes: Codes, reading: Reading
 
 
 def _warn_of_idle_class_weights(learned: "TreeModel") -> None:
-    """Warn if class weights did not affect any prediction: every leaf has rows of one class only."""
+    """Warn if class weights cannot affect predictions because every leaf has rows of one class only."""
     forest, weights = learned.forest_, learned.growth_.class_weights
     n_leaves = len(forest.leaf_start) - 1
     are_equal = bool(weights) and len(set(weights)) == 1
-    is_bound = len(forest.value) > 0  # by monotonic_cst: then nodes have values, not class counts
+    is_bound = len(forest.value) > 0  # with monotonic_cst, nodes have values instead of class counts
     if (
         learned.growth_.class_weight == "none"
         or are_equal
@@ -350,8 +350,8 @@ def _warn_of_idle_class_weights(learned: "TreeModel") -> None:
         return
     balanced = ', or draw as many rows of each class: bootstrap="balanced"' if learned.growth_.bootstrap else ""
     warn(
-        "class_weight affected only the choice of splits: every leaf has rows of one class, and predicts it with any "
-        "weights. For leaves in which the weights count, set min_samples_leaf or max_depth as well" + balanced + "."
+        "class_weight affected only the choice of splits: every leaf has rows of one class and predicts it with any "
+        "weights. To let weights affect leaves, also set min_samples_leaf or max_depth" + balanced + "."
     )
 
 
@@ -366,7 +366,7 @@ def resume(model: "TreeModel", engine: Engine, codes: Codes, reading: Reading) -
 
 
 def keep_out_of_bag(learned: "TreeModel", found: OutOfBag) -> None:
-    """Keep the out-of-bag estimates, also under scikit-learn's names."""
+    """Store the out-of-bag estimates, also under scikit-learn's names."""
     metric = getattr(learned, "oob_score", False)
     learned.__dict__.update(
         {
@@ -421,7 +421,7 @@ def estimate_targets_out_of_bag(
 
 
 def _require_same_schema(learned: "TreeModel", features: Features, before: "TreeModel") -> None:
-    """Refuse a table that the old trees could not have been grown from."""
+    """Raise an error for a table that the existing trees cannot have been grown from."""
     old = forests_of(before)[0]
     if learned.n_outputs_ != before.n_outputs_:
         raise DataError(

@@ -92,7 +92,7 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         -------
         self
         """
-        if sparse.issparse(y):  # scikit-learn's forests and trees raise different errors
+        if sparse.issparse(y):  # as in scikit-learn, where forests and trees raise different errors
             raise DataError("sparse multilabel-indicator for y is not supported. Use y.toarray() to make it dense.")
         features, kept = features_of(self), Checkpoint.read(checkpoint, every, self)
         if kept is not None:
@@ -131,7 +131,7 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         Returns
         -------
         weald.estimators.out_of_bag.OutOfBag
-            The same as `oob_`, with rows in the given order. With several targets it has `averages` (by target:
+            The content of `oob_`, with rows in the given order. For multi-output it has `averages` (by target:
             probabilities or means of each row), `score`, `error` and `share`. Of survival forests a
             `weald.estimators.survival.out_of_bag.SurvivalOutOfBag`.
         """
@@ -291,7 +291,7 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         -------
         forest of the same class
             `thinning_` has the number of trees and bytes that are left, and the out-of-bag error before and after;
-            printed, it is a sentence. Trees are independent of one another, so the first are as good as any.
+            printed, it is a sentence. Trees are independent of one another, so any others would do as well.
 
         Examples
         --------
@@ -330,10 +330,10 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         shrinkage: float | None = None,
         **others: object,
     ) -> Self:
-        """Make the forest that a fit with tighter stopping rules would have grown, without the training data.
+        """Make the forest that a fit with tighter stopping rules would have grown. No training data is needed.
 
         The split of a node does not depend on these parameters: they only decide whether it is used. So one full
-        forest contains the forest of every setting. It takes milliseconds.
+        forest contains the forest of every setting, which takes milliseconds to extract.
 
         Parameters
         ----------
@@ -343,7 +343,7 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         shrinkage : float, optional
             As in the constructor: any value from 0, since trees keep their means.
         **others
-            No other parameter can be truncated: an error says why.
+            Other parameters raise an error that explains why they cannot be changed.
 
         Returns
         -------
@@ -421,9 +421,9 @@ class RandomForest(CallbackSupportMixin, TreeModel):
     ) -> FloatArray:
         """Estimate the standard errors of predictions (Wager, Hastie, Efron 2014), given the training data again.
 
-        How much the prediction would vary with another training table of the same size: an error of the mean, or of the
+        They estimate the variation of predictions over training tables of the same size: the error of the mean or
         probability, not the spread of the target. The estimates are corrected for the noise of a finite number of
-        trees, and still need many: about one tree for each training row.
+        trees, and still need many trees: about one for each training row.
 
         Parameters
         ----------
@@ -432,14 +432,14 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         X_train, y_train, sample_weight, groups, stratify
             The table that the trees were grown from, rows in any order. The bags are drawn again.
         method : {"infinitesimal-jackknife", "jackknife"}, default="infinitesimal-jackknife"
-            "infinitesimal-jackknife" compares predictions with how often rows were drawn; it needs fewer trees.
-            "jackknife" (after bootstrap) compares them with those of the trees that have not seen a row; rows with
-            weights are refused.
+            "infinitesimal-jackknife" correlates predictions with the number of draws of each row; it needs fewer trees.
+            "jackknife" (after bootstrap) compares them with the predictions of the trees that have not seen a row; it
+            does not support weights.
 
         Returns
         -------
         array of shape (n_rows,), or for classifiers (n_rows, n_classes)
-            NaN where the estimated variance is negative: there are too few trees, as a warning says.
+            NaN where the estimated variance is negative, with a warning: there are too few trees.
 
         Examples
         --------
@@ -460,7 +460,7 @@ class RandomForest(CallbackSupportMixin, TreeModel):
     # ------------------------------------------------------------------------------------------------------ look
 
     def get_depth(self) -> IntArray:
-        """Depth of each tree, that of its deepest leaf.
+        """Depth of each tree: the depth of its deepest leaf.
 
         Returns
         -------
@@ -547,14 +547,14 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         x : one row
             Values in the order of the features, or by feature name (a dict, a pandas Series), or a table of one row.
         X : array or data frame, optional
-            Rows to compare with: how unusual are the row's values, and how large is a change?
+            Rows for comparison, to show how unusual the row's values are and how large a change is.
         y, sample_weight, groups, stratify : optional
             If X is the training data: its target and other arguments of the fit. Then the training rows that determine
             the prediction are listed.
         label : class label, optional
             The class to explain; by default the predicted one.
         move : float, optional
-            For regression: by how much the smallest changes have to move the prediction. By default half a standard
+            For regression: the required change of the prediction, for the smallest changes. By default half a standard
             deviation of the training targets.
         feature_names : sequence of str, optional
             Names to use instead of those of the fit.

@@ -1,7 +1,7 @@
 """Forests.
 
 RandomForestClassifier, RandomForestRegressor     each node takes the best split of the drawn features
-ExtraTreesClassifier, ExtraTreesRegressor         each feature offers one split at a random place
+ExtraTreesClassifier, ExtraTreesRegressor         each feature has one candidate split, with a random threshold
 """
 
 from typing import Unpack
@@ -83,8 +83,8 @@ class RandomForestRegressor(RandomForest, TreeRegressor):
 class ExtraTreesClassifier(RandomForest, TreeClassifier):
     """A forest of extremely randomized trees that predicts classes.
 
-    Each tree is grown from all rows. Each node draws features, each of these offers one cut at a random place between
-    the minimum and the maximum of the node, and the best of them is taken. Compared with a random forest, the trees
+    Each tree is grown from all rows. Each node draws features and, for each of them, one random threshold between the
+    minimum and the maximum in the node; the best of these splits is used. Compared with a random forest, the trees
     are faster to grow, larger, and less correlated.
 
     Examples
@@ -114,8 +114,8 @@ class ExtraTreesClassifier(RandomForest, TreeClassifier):
 class ExtraTreesRegressor(RandomForest, TreeRegressor):
     """A forest of extremely randomized trees that predicts numbers.
 
-    Each tree is grown from all rows. Each node considers all features (or a draw of them), each of these offers one
-    cut at a random place between the minimum and the maximum of the node, and the best of them is taken. Compared
+    Each tree is grown from all rows. Each node considers all features (or a random subset) and, for each of them, one
+    random threshold between the minimum and the maximum in the node; the best of these splits is used. Compared
     with a random forest, the trees are faster to grow, larger, and less correlated.
 
     Examples

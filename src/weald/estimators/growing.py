@@ -1,9 +1,9 @@
-"""Growing the trees of a fit: a given number, until the error has converged, or those still missing.
+"""Growing the trees of a fit: a fixed number, until convergence, or the trees that a warm start adds.
 
 Grower          grows trees with one engine from one coded table, and sums their out-of-bag votes
-Plan            how many trees, and how to grow them
+Plan            the number of trees, and how to grow them
 grow            a plan -> a forest, and its votes if they were summed during growth
-grow_targets    the same for multi-output
+grow_targets    a plan for multi-output -> one forest per target
 """
 
 from dataclasses import dataclass
@@ -34,10 +34,10 @@ class Grower:
     voting: str
     n_threads: int
     verbose: int
-    shrinkage: float = 0.0  # of all trees
+    shrinkage: float = 0.0  # lambda of all trees
 
     def grow(self, first: int, n_trees: int) -> Forest:
-        """Grow trees `first`, `first + 1` ..., and show progress if the user wants it."""
+        """Grow trees `first`, `first + 1` ..., and show progress if requested."""
         with progress.watch_fit(self.verbose, n_trees) as watch:
             return self.grow_quietly(first, n_trees, watch)
 
@@ -80,7 +80,7 @@ class Grower:
 
 @dataclass(frozen=True)
 class Plan:
-    """How many trees, and how to grow them."""
+    """The number of trees, and how to grow them."""
 
     n_trees: int = 1
     until_converged: bool = False  # then `n_trees` is the maximum
@@ -100,7 +100,7 @@ class Plan:
 
 
 def grow(grower: Grower, plan: Plan, old: Forest | None) -> tuple[Forest, OutOfBagVotes | None]:
-    """Grow the trees, or those still missing. The votes are None if they were not summed during growth."""
+    """Grow all trees, or the missing ones. The votes are None if they were not summed during growth."""
     if old is not None:
         refuse_other_contract(old)
         refuse_other_values(old, grower.codes.fingerprint, values_of(grower.codes, grower.reading))
@@ -121,7 +121,7 @@ def grow(grower: Grower, plan: Plan, old: Forest | None) -> tuple[Forest, OutOfB
 
 
 def grow_targets(grower: Grower, plan: Plan, old: tuple[Forest, ...]) -> tuple[Forest, ...]:
-    """Grow trees of several targets, or those still missing: one forest per target."""
+    """Grow all or the missing trees of a multi-output model: one forest per target."""
     if plan.checkpoint is not None:
         raise DataError(
             "checkpoint supports one target, but y has several. Fit a forest for each target, or leave checkpoint out."
@@ -138,7 +138,7 @@ def grow_targets(grower: Grower, plan: Plan, old: tuple[Forest, ...]) -> tuple[F
 
 
 def require_votes(forest: Forest) -> None:
-    """Refuse a forest whose bags are all empty: rows of classes of weight 0 leave the bag after the draw."""
+    """Raise an error if all bags are empty: rows of classes with weight 0 leave the bag after the draw."""
     if not forest.has_vote().any():
         raise DataError(
             "Every bag is empty: only rows of classes whose class_weight is 0 were drawn. Give more trees or draws "
@@ -165,7 +165,7 @@ def _grow_until_converged(grower: Grower, plan: Plan, old: Forest | None) -> tup
 
 
 def _resample(grower: Grower, plan: Plan, old: Forest | None) -> Forest:
-    """Grow trees one after the other, each from a bag that depends on the mistakes of earlier ones."""
+    """Grow trees one after the other; each bag depends on the errors of earlier trees."""
     table, way = grower.reading.table, plan.resampling
     if table.groups is not None:
         raise ParameterError(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from weald.estimators.forest_base import RandomForest
     from weald.forest.leaf_targets import LeafTargets
 
-# Attributes in which merged forests must agree, and their names in messages.
+# Attributes that must be equal in merged forests, and their names in messages.
 SCHEMA = {
     "n_features_in_": "features",
     "feature_names_in_": "names of the features",
@@ -89,7 +89,7 @@ def merge(models: Iterable[AnyForest]) -> AnyForest:
         note_mixed(merged, model, "merge")
     for name in ("n_samples_fit_", "target_name_", "data_hash_"):
         if hasattr(merged, name) and len({getattr(model, name, None) for model in given}) > 1:
-            delattr(merged, name)  # they come from different tables
+            delattr(merged, name)  # names that come from different tables
     return merged
 
 
@@ -101,7 +101,7 @@ def take_trees(model: AnyForest, trees: Sequence[int]) -> AnyForest:
         raise IndexError(f"The slice selects no trees. The forest has trees 0 to {forests[0].n_trees - 1}.")
     taken = _with_forests(model, [forest.take(trees) for forest in forests])
     if "_training_bags" in vars(model):
-        taken.__dict__["_training_bags"] = vars(model)["_training_bags"]  # the same training table
+        taken.__dict__["_training_bags"] = vars(model)["_training_bags"]  # the training table is the same
     targets: LeafTargets | None = vars(model).get("leaf_targets_")
     if targets is not None and targets.forest is model.forest_:
         taken.__dict__["leaf_targets_"] = targets.take(trees, taken.forest_)
@@ -117,12 +117,8 @@ def _with_forests(model: AnyForest, forests: Sequence[Forest]) -> AnyForest:
     else:
         made.forests_ = tuple(forests)
     made.n_estimators = forests[0].n_trees
-    for name in (
-        "leaf_targets_",
-        "leaf_times_",
-        "kept_errors_",
-        "_training_bags",
-    ):  # those of other trees, or of another table
+    # Computed from other trees or another table
+    for name in ("leaf_targets_", "leaf_times_", "kept_errors_", "_training_bags"):
         made.__dict__.pop(name, None)
     return drop_out_of_bag(made)
 
@@ -176,7 +172,7 @@ def same_values(one: object, two: object) -> bool:
 def _short(value: Any) -> str:
     if value is None:
         return "none"
-    if isinstance(value, list):  # of arrays; None for numeric features
+    if isinstance(value, list):  # a list of arrays, or None for numeric features
         return "; ".join(_short(one) for one in value)
     return f"{', '.join(map(str, value[:5]))}{' ...' if len(value) > 5 else ''}" if np.ndim(value) else str(value)
 
@@ -192,6 +188,6 @@ def _warn_of_duplicates(models: Sequence["RandomForest"]) -> None:
     n_twins = len(trees) - len(set(trees))
     if n_twins:
         warn(
-            f"{n_twins} of {len(trees)} trees were grown from the same seed, number and data as others. Copies add no "
+            f"{n_twins} of {len(trees)} trees are copies, with the same seed, number and data as others. They add no "
             "information, only weight. Give each forest its own random_state, or merge each forest once."
         )

@@ -2,14 +2,14 @@
 
     wilson                 confidence interval of a fraction
     call_metric            call a metric or loss function
-    is_scorer              tell scorers from metrics
+    is_scorer              whether a function is a scorer or a metric
     call_scorer            call one of scikit-learn's scorers
     margins                probability of the true class minus the largest other one
     confusion              confusion matrix
-    event                  probabilities of a class, and which rows are of it
+    event                  probabilities of a class, and a mask of its rows
     calibrate              calibration curve and Brier score
     choose_threshold       the best probability threshold of a class
-    poisson_deviance       mean Poisson deviance, also of predictions of 0
+    poisson_deviance       mean Poisson deviance, defined also for predictions of 0
     mean_squared_error     on a scale at which squares neither overflow nor underflow
     spread_of_squares      standard deviation of the squared errors
     score_numbers          mean squared error and R squared
@@ -57,10 +57,10 @@ def wilson(share: float, n: float, z: float) -> tuple[float, float]:
     return max(0.0, (middle - half) / (1 + z * z / n)), min(1.0, (middle + half) / (1 + z * z / n))
 
 
-def call_metric(metric: Metric, truth: Array, said: Array, weight: FloatArray | None) -> float:
+def call_metric(metric: Metric, truth: Array, predicted: Array, weight: FloatArray | None) -> float:
     """Call a metric or loss function, with weights if there are any and it accepts them."""
     weighted = weight is not None and "sample_weight" in inspect.signature(metric).parameters
-    found = metric(truth, said, sample_weight=weight) if weighted else metric(truth, said)
+    found = metric(truth, predicted, sample_weight=weight) if weighted else metric(truth, predicted)
     try:
         return float(found)
     except (TypeError, ValueError) as error:
@@ -72,7 +72,7 @@ def call_metric(metric: Metric, truth: Array, said: Array, weight: FloatArray | 
 
 
 class _PredictedClasses(ClassifierMixin, BaseEstimator):
-    """Stands in for a classifier in a scorer; its X are row numbers of predictions that exist already."""
+    """A substitute for a classifier in a scorer: its X contains the row numbers of existing predictions."""
 
     def __init__(self, classes: Array, shares: FloatArray) -> None:
         self.classes_, self.shares_ = classes, shares
@@ -86,7 +86,7 @@ class _PredictedClasses(ClassifierMixin, BaseEstimator):
 
 
 class _PredictedNumbers(RegressorMixin, BaseEstimator):
-    """Stands in for a regressor in a scorer; its X are row numbers of predictions that exist already."""
+    """A substitute for a regressor in a scorer: its X contains the row numbers of existing predictions."""
 
     def __init__(self, means: FloatArray) -> None:
         self.means_ = means
@@ -96,7 +96,7 @@ class _PredictedNumbers(RegressorMixin, BaseEstimator):
 
 
 def is_scorer(metric: Metric) -> bool:
-    """Tell scorers from metrics: functions of (estimator, X, y) as of `sklearn.metrics.make_scorer`."""
+    """Return whether a function is a scorer, (estimator, X, y) as from `sklearn.metrics.make_scorer`."""
     given = inspect.signature(metric).parameters.values()
     return sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in given) == 3
 
@@ -121,20 +121,20 @@ def call_scorer(
     return float(scorer(predictor, np.arange(len(truth)), truth, **given))
 
 
-def mean_squared_error(truth: FloatArray, said: FloatArray, weight: FloatArray | None) -> float:
+def mean_squared_error(truth: FloatArray, predicted: FloatArray, weight: FloatArray | None) -> float:
     """Compute the mean squared error on a scale at which squares neither overflow nor underflow."""
-    exponent, truth, said = _scaled(truth, said)
+    exponent, truth, predicted = _scaled(truth, predicted)
     weight = None if weight is None else up_to_one(weight)
-    error = np.average((truth - said) ** 2, weights=weight)
-    with np.errstate(over="ignore"):  # with huge numbers it overflows
+    error = np.average((truth - predicted) ** 2, weights=weight)
+    with np.errstate(over="ignore"):  # overflows with very large numbers
         return float(np.ldexp(error, 2 * exponent))
 
 
-def poisson_deviance(truth: FloatArray, said: FloatArray, weight: FloatArray | None) -> float:
+def poisson_deviance(truth: FloatArray, predicted: FloatArray, weight: FloatArray | None) -> float:
     """Compute the mean Poisson deviance, 2 (y ln(y / m) - y + m), where 0 ln 0 is 0.
 
-    A prediction of 0 has the deviance 0 where the target is 0, and an infinite one elsewhere: an outcome that was
-    predicted to be impossible.
+    A prediction of 0 has the deviance 0 if the target is 0; otherwise it is infinite, since the outcome was predicted
+    to be impossible.
 
     Examples
     --------
@@ -145,15 +145,15 @@ def poisson_deviance(truth: FloatArray, said: FloatArray, weight: FloatArray | N
     >>> poisson_deviance(np.array([0.0, 2.0]), np.array([1.0, 0.0]), None)
     inf
     """
-    if (truth < 0).any() or (said < 0).any():
-        raise DataError("The Poisson deviance is of targets and predictions of at least 0, and some are negative.")
+    if (truth < 0).any() or (predicted < 0).any():
+        raise DataError("The Poisson deviance needs targets and predictions of at least 0, but some are negative.")
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        logs = np.where(truth > 0, truth * np.log(np.where(truth > 0, truth, 1.0) / said), 0.0)
-        deviances = 2 * (logs - truth + said)
+        logs = np.where(truth > 0, truth * np.log(np.where(truth > 0, truth, 1.0) / predicted), 0.0)
+        deviances = 2 * (logs - truth + predicted)
     return float(np.average(deviances, weights=None if weight is None else up_to_one(weight)))
 
 
-def absolute_error(truth: FloatArray, said: FloatArray, weight: FloatArray | None) -> float:
+def absolute_error(truth: FloatArray, predicted: FloatArray, weight: FloatArray | None) -> float:
     """Compute the mean absolute error.
 
     Examples
@@ -163,36 +163,36 @@ def absolute_error(truth: FloatArray, said: FloatArray, weight: FloatArray | Non
     >>> absolute_error(np.array([0.0, 2.0]), np.array([1.0, 2.0]), None)
     0.5
     """
-    return float(np.average(np.abs(truth - said), weights=None if weight is None else up_to_one(weight)))
+    return float(np.average(np.abs(truth - predicted), weights=None if weight is None else up_to_one(weight)))
 
 
-# Errors of numbers that scores can be asked for by name, besides scikit-learn's scorers.
+# Regression errors available by name, in addition to scikit-learn's scorers.
 ERRORS = {"poisson_deviance": poisson_deviance, "absolute_error": absolute_error}
 
 
-def score_numbers(truth: FloatArray, said: FloatArray, weight: FloatArray | None) -> tuple[float, float]:
-    """Compute mean squared error and R squared. With huge numbers the error overflows, R squared does not."""
-    error = mean_squared_error(truth, said, weight)
-    _, truth, said = _scaled(truth, said)
-    return error, float(r2_score(truth, said, sample_weight=None if weight is None else up_to_one(weight)))
+def score_numbers(truth: FloatArray, predicted: FloatArray, weight: FloatArray | None) -> tuple[float, float]:
+    """Compute mean squared error and R squared. Very large numbers may overflow the error, but not R squared."""
+    error = mean_squared_error(truth, predicted, weight)
+    _, truth, predicted = _scaled(truth, predicted)
+    return error, float(r2_score(truth, predicted, sample_weight=None if weight is None else up_to_one(weight)))
 
 
-def _scaled(truth: FloatArray, said: FloatArray) -> tuple[int, FloatArray, FloatArray]:
-    exponent = int(np.frexp(max(np.abs(truth).max(), np.abs(said).max()))[1])
-    return exponent, np.ldexp(truth, -exponent), np.ldexp(said, -exponent)
+def _scaled(truth: FloatArray, predicted: FloatArray) -> tuple[int, FloatArray, FloatArray]:
+    exponent = int(np.frexp(max(np.abs(truth).max(), np.abs(predicted).max()))[1])
+    return exponent, np.ldexp(truth, -exponent), np.ldexp(predicted, -exponent)
 
 
-def spread_of_squares(truth: FloatArray, said: FloatArray, weight: FloatArray) -> float:
-    """Compute the standard deviation of the squared errors of rows."""
+def spread_of_squares(truth: FloatArray, predicted: FloatArray, weight: FloatArray) -> float:
+    """Compute the standard deviation of the squared errors."""
     weight = up_to_one(weight)
     with np.errstate(over="ignore", invalid="ignore"):
-        squares = (truth - said) ** 2
+        squares = (truth - predicted) ** 2
         mean = np.average(squares, weights=weight)
         return float(np.sqrt(np.average((squares - mean) ** 2, weights=weight)))
 
 
 def effective_rows(weight: FloatArray, *, whole: bool) -> float:
-    """Return the number of rows: copies where weights are whole, else Kish's effective number."""
+    """Return the number of rows: counting copies if weights are whole, else Kish's effective number."""
     if whole or not len(weight):
         return float(weight.sum())
     weight = up_to_one(weight)
@@ -200,9 +200,9 @@ def effective_rows(weight: FloatArray, *, whole: bool) -> float:
 
 
 def place_of_best(errors: FloatArray, leaves: IntArray, standard_errors: FloatArray | None = None) -> int:
-    """Find the setting of the lowest error, or of all within one standard error of it: the one with fewest leaves.
+    """Find the setting with the lowest error, or the one with the fewest leaves within one standard error of it.
 
-    Of equally many leaves it is the one of the lowest error. NaN is never chosen.
+    Among equal numbers of leaves, the lowest error wins. NaN is never chosen.
 
     Examples
     --------
@@ -224,7 +224,7 @@ def _smallest_up_to(limit: float, errors: FloatArray, leaves: IntArray) -> int:
 
 
 def scores_for_metrics(shares: FloatArray) -> FloatArray:
-    """Return what metrics expect: with two classes the probability of the second, else all probabilities."""
+    """Return the probabilities that metrics expect: with two classes those of the second, else all."""
     return shares[:, 1] if shares.shape[1] == 2 else shares
 
 
@@ -238,13 +238,13 @@ def margins(shares: FloatArray, truth: IntArray) -> FloatArray:
     return margin
 
 
-def confusion(truth: IntArray, said: IntArray, n_classes: int, weight: FloatArray, normalize: str | None) -> Array:
+def confusion(truth: IntArray, predicted: IntArray, n_classes: int, weight: FloatArray, normalize: str | None) -> Array:
     """Compute the confusion matrix, by weight."""
     if normalize not in (None, "true", "pred", "all"):
         raise ParameterError(f'normalize={normalize!r} is not allowed. Give "true", "pred", "all" or None.')
     whole = (weight == np.floor(weight)).all()
     counts: Array = confusion_matrix(
-        truth, said, labels=np.arange(n_classes), sample_weight=weight, normalize=normalize
+        truth, predicted, labels=np.arange(n_classes), sample_weight=weight, normalize=normalize
     )
     return counts.astype(np.int64) if whole and normalize is None else counts
 
@@ -263,26 +263,28 @@ class Calibration:
 
 
 def event(shares: FloatArray, truth: IntArray, k: int | None) -> tuple[FloatArray, BoolArray]:
-    """Return the probabilities of class k, and which rows are of it; k None: the predicted class of each row."""
+    """Return the probabilities of class k, and a mask of its rows; k None: the predicted class of each row."""
     if k is not None:
         return shares[:, k], truth == k
     winners = shares.argmax(axis=1)
     return shares[np.arange(len(shares)), winners], winners == truth
 
 
-def calibrate(said: FloatArray, happened: BoolArray, weight: FloatArray, n_bins: int) -> Calibration:
+def calibrate(predicted: FloatArray, happened: BoolArray, weight: FloatArray, n_bins: int) -> Calibration:
     """Divide the probabilities from 0 to 1 into equal bins; compare each bin's mean with the observed frequency."""
     edges = np.linspace(0.0, 1.0, n_bins + 1)
-    part = np.searchsorted(edges[1:-1], said)
+    part = np.searchsorted(edges[1:-1], predicted)
 
     def per_part(values: Array) -> FloatArray:
         sums: FloatArray = np.bincount(part, weights=weight * values, minlength=n_bins).astype(np.float64)
         return sums
 
-    total = per_part(np.ones(len(said)))
+    total = per_part(np.ones(len(predicted)))
     some = total > 0
-    brier = float(np.average((said - happened) ** 2, weights=weight)) if len(said) else math.nan
-    return Calibration(per_part(said)[some] / total[some], per_part(happened)[some] / total[some], total[some], brier)
+    brier = float(np.average((predicted - happened) ** 2, weights=weight)) if len(predicted) else math.nan
+    return Calibration(
+        per_part(predicted)[some] / total[some], per_part(happened)[some] / total[some], total[some], brier
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -290,7 +292,7 @@ class Threshold:
     """The best threshold: rows whose probability of a class is at least this are predicted as that class."""
 
     value: float
-    score: float  # of the metric that was optimized; a cost is minimized
+    score: float  # value of the metric that was optimized; a cost is minimized
     values: FloatArray  # all distinct thresholds: 0, midpoints between neighboring probabilities, infinity
     scores: FloatArray
 
@@ -299,16 +301,16 @@ class Threshold:
 
 
 def choose_threshold(
-    said: FloatArray, happened: BoolArray, weight: FloatArray, by: str, costs: tuple[float, float]
+    predicted: FloatArray, happened: BoolArray, weight: FloatArray, by: str, costs: tuple[float, float]
 ) -> Threshold:
     """Try all distinct thresholds."""
     if by not in RULES:
         raise ParameterError(f"by={by!r} is not allowed. Give one of {', '.join(map(repr, RULES))}.")
-    shares, place = np.unique(said, return_inverse=True)
+    shares, place = np.unique(predicted, return_inverse=True)
     values = np.concatenate([[0.0], (shares[:-1] + shares[1:]) / 2, [np.inf]])
     true = np.bincount(place, weights=weight * happened, minlength=len(shares))
     false = np.bincount(place, weights=weight * ~happened, minlength=len(shares))
-    # Rows predicted as the label: all from each probability upward, then none.
+    # Rows predicted as the label: all rows from each probability upward, finally none.
     hits = np.append(np.cumsum(true[::-1])[::-1], 0.0)
     alarms = np.append(np.cumsum(false[::-1])[::-1], 0.0)
     scores = _threshold_scores(hits, alarms, by, costs)
@@ -333,7 +335,7 @@ def _threshold_scores(hits: FloatArray, alarms: FloatArray, by: str, costs: tupl
 
 
 def with_finite_squares(truth: ColumnLike, predicted: FloatArray) -> tuple[ColumnLike, FloatArray]:
-    """Scale huge numbers down, each target by a power of two: R squared does not depend on the scale."""
+    """Scale very large numbers down, each target by a power of two: R squared does not depend on the scale."""
     numbers = np.asarray(truth)
     if numbers.dtype.kind not in "iuf" or numbers.shape != predicted.shape:
         return truth, predicted

@@ -1,13 +1,13 @@
 """Multi-output models: one set of trees whose leaves have a value for each target.
 
-    forests_of                     the forests of a model: one, or one for each target
-    select_target                  a model of one of several targets
-    refuse                         refuse parameters that do not support several targets
+    forests_of                     the forests of a model: one for each target
+    select_target                  a model of one target
+    refuse                         raises an error for parameters that do not support multi-output
     sum_votes, average, winners    predictions
     estimate_targets               out-of-bag predictions
 
 A multi-output model has `forests_` instead of `forest_`. Accessing `forest_`, or a method for one target, raises an
-error instead of answering for the first target.
+error instead of using the first target.
 """
 
 import copy
@@ -33,7 +33,7 @@ from weald.forest.forest import Forest
 
 Model = TypeVar("Model")
 
-# Parameters that support only one target, and their required values with several.
+# Parameters that support only one target, and the value required for multi-output.
 PLAIN: dict[str, Any] = {
     "calibrate": None,
     "keep_errors": False,
@@ -42,53 +42,53 @@ PLAIN: dict[str, Any] = {
     "resampling": "bagging",
 }
 
-SINGLE = (*OF_COUNTS, *OF_MEDIANS)  # criteria of a single target
+SINGLE = (*OF_COUNTS, *OF_MEDIANS)  # criteria that support a single target
 
 
 def one_target_only(n_targets: int) -> ParameterError:
     """Make the error for methods and attributes that support only one target."""
     return ParameterError(
-        f"This model has {n_targets} targets, and this method or attribute supports only one. Use model.of_target(0), "
-        "or another target. With several targets you can use fit, predict, predict_proba, score, apply, "
+        f"This model has {n_targets} targets, but this method or attribute supports only one. Use model.of_target(0), "
+        "or another target. For multi-output you can use fit, predict, predict_proba, score, apply, "
         "decision_path, feature_importances_, oob_score, out_of_bag, warm_start, slices, merge and save; forests_ "
         "has a forest for each target."
     )
 
 
 def refuse(given: Mapping[str, Any]) -> None:
-    """Refuse parameters that do not support several targets."""
+    """Raise an error for parameters that do not support multi-output."""
     plain = {name: value for name, value in PLAIN.items() if name in given}
     for name, needed in plain.items():
         if isinstance(given[name], np.ndarray) or (given[name] is not needed and given[name] != needed):
             why = (
                 f"Monotonicity constraints are not supported with multiple output ({name}={given[name]!r})."
                 if name == "monotonic_cst"
-                else f"{name}={given[name]!r} does not support several targets."
+                else f"{name}={given[name]!r} does not support multi-output targets."
             )
             raise ParameterError(f"{why} Set {name}={needed!r}, or fit a model for each target.")
     if given.get("criterion") in SINGLE:
         raise ParameterError(
-            f"criterion={given['criterion']!r} does not support several targets. Set criterion='squared_error', or fit "
-            "a model for each target."
+            f"criterion={given['criterion']!r} does not support multi-output targets. Set "
+            "criterion='squared_error', or fit a model for each target."
         )
     if given.get("n_estimators") == "auto":
-        raise ParameterError("n_estimators='auto' does not support several targets. Give a number of trees.")
+        raise ParameterError("n_estimators='auto' does not support multi-output targets. Give a number of trees.")
     if given.get("shrinkage") == "oob":
-        raise ParameterError("shrinkage='oob' does not support several targets. Give a number.")
+        raise ParameterError("shrinkage='oob' does not support multi-output targets. Give a number.")
     if isinstance(given.get("bootstrap"), str) or isinstance(given.get("max_samples"), Mapping):
         raise ParameterError(
-            "bootstrap or max_samples draws from each class separately, but with several targets a row has several "
+            "bootstrap or max_samples draws from each class separately, but for multi-output a row has several "
             "classes. Give stratify to draw from strata."
         )
 
 
 def is_multi_output(model: object) -> bool:
-    """Return whether a fitted model has several targets."""
+    """Return whether a fitted model is multi-output."""
     return "forests_" in vars(model)
 
 
 def forests_of(model: object) -> tuple[Forest, ...]:
-    """Return the forests of a fitted model: one, or one for each target."""
+    """Return the forests of a fitted model, one for each target."""
     forests: tuple[Forest, ...] = vars(model).get("forests_", ())
     if not forests and "forest_" not in vars(model):
         raise NotFittedError(f"This {type(model).__name__} is not fitted yet. Call fit first.")
@@ -111,7 +111,7 @@ def winners(sums: Sequence[FloatArray], classes: Sequence[Array]) -> Array:
 
 
 def label(numbers: Sequence[IntArray], classes: Sequence[Array]) -> Array:
-    """Join the labels of all targets as columns: in an object array if their types have nothing in common."""
+    """Join the labels of all targets as columns: in an object array if they have no common type."""
     labels = [of_target[n] for n, of_target in zip(numbers, classes, strict=True)]
     kinds = {"number" if of_target.dtype.kind in "biuf" else of_target.dtype.kind for of_target in classes}
     if len(kinds) == 1:
@@ -127,9 +127,9 @@ def listed(classes: Any) -> list[Any]:
     return [of_target.tolist() for of_target in classes] if isinstance(classes, list) else list(classes.tolist())
 
 
-def score_classes(truth: Array, said: Array, weight: Any) -> float:
+def score_classes(truth: Array, predicted: Array, weight: Any) -> float:
     """Return the weighted fraction of rows whose targets are all predicted correctly."""
-    return float(np.average((truth == said).all(axis=1), weights=weight))
+    return float(np.average((truth == predicted).all(axis=1), weights=weight))
 
 
 # ------------------------------------------------------------------------------------------------------ out of bag
@@ -137,7 +137,7 @@ def score_classes(truth: Array, said: Array, weight: Any) -> float:
 
 @dataclass(frozen=True, repr=False)
 class OutOfBagOfTargets:
-    """Out-of-bag predictions and errors of several targets; rows in the order of the training data."""
+    """Out-of-bag predictions and errors of a multi-output model; rows in the order of the training data."""
 
     averages: list[FloatArray]  # by target: probabilities (rows x classes) or means (rows); NaN for rows in every bag
     score: float  # fraction of rows with every target right, or the mean of R squared over targets
@@ -158,7 +158,7 @@ def estimate_targets(
     n_jobs: int | None,
     metric: Callable[..., float] | None,
 ) -> OutOfBagOfTargets:
-    """Predict each row by the trees whose bags lack it, in tree order."""
+    """Predict each row by the trees for which it is out of bag, in tree order."""
     table, n_threads = reading.table, count_threads(n_jobs)
     assert table.targets is not None  # noqa: S101  (for the type checker: the caller has asked)
     outside = [np.flatnonzero(bag == 0) for bag in engine.bags(codes, growth, forests[0].origins, n_threads)]
@@ -171,8 +171,8 @@ def estimate_targets(
         with np.errstate(over="ignore"):  # an overflow is handled below, by a second pass with scaled sums
             for t, new in enumerate(outside):
                 if len(new):
-                    said = engine.sum_votes(forest.take([t]), table.X[new], voting, n_threads, None)
-                    sums[new] += said.reshape(len(new), -1)
+                    predicted = engine.sum_votes(forest.take([t]), table.X[new], voting, n_threads, None)
+                    sums[new] += predicted.reshape(len(new), -1)
         return sums, n_spoken
 
     known = n_spoken > 0
@@ -204,10 +204,10 @@ def _score_known(
         return np.nan, np.nan
     weight = None if reading.table.weight is None else up_to_one(reading.table.weight[known])
     if reading.classes is None:
-        said = np.column_stack([of_target[known, 0] for of_target in averages])
-        found = [score_numbers(y, of_target, weight) for y, of_target in zip(truth.T, said.T, strict=True)]
+        predicted = np.column_stack([of_target[known, 0] for of_target in averages])
+        found = [score_numbers(y, of_target, weight) for y, of_target in zip(truth.T, predicted.T, strict=True)]
         error, score = (sum(of_targets) / len(found) for of_targets in zip(*found, strict=True))
-        return score if metric is None else float(metric(truth, said)), error
+        return score if metric is None else float(metric(truth, predicted)), error
     numbers = [of_target[known].argmax(axis=1) for of_target in averages]
     right = score_classes(truth, np.column_stack(numbers), weight)
     if metric is None:
@@ -238,7 +238,7 @@ def side_by_side(shares: Sequence[FloatArray]) -> FloatArray:
 
 
 def select_target(model: Model, number: int) -> Model:
-    """Make a model of one of several targets, without out-of-bag results."""
+    """Make a model of one target, without out-of-bag results."""
     one = copy.copy(model)
     known = vars(one)
     if "forests_" not in known:

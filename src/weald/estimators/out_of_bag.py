@@ -310,12 +310,12 @@ class OutOfBag:
             return metrics.call_scorer(metric, self.classes, self._averages[self.mask], labels, weights)
         if of not in ("predictions", "probabilities"):
             raise ParameterError(f'of={of!r} is not allowed. Give "predictions" or "probabilities".')
-        said = (
+        predicted = (
             metrics.scores_for_metrics(self.probabilities[self.mask])
             if of == "probabilities"
             else np.asarray(self.predictions[self.mask])
         )
-        return metrics.call_metric(metric, labels, said, weights)
+        return metrics.call_metric(metric, labels, predicted, weights)
 
     def confusion(self, *, normalize: str | None = None) -> Array:
         """Confusion matrix of the out-of-bag predictions.
@@ -355,8 +355,8 @@ class OutOfBag:
         if not is_whole(n_bins) or n_bins < 1:
             raise ParameterError(f"n_bins={n_bins!r} is not allowed. Give a whole number from 1.")
         shares = None if method is None else self.calibrated_probabilities(method)
-        said, happened = self._event(label, shares)
-        return metrics.calibrate(said, happened, self._seen()[1], int(n_bins))
+        predicted, happened = self._event(label, shares)
+        return metrics.calibrate(predicted, happened, self._seen()[1], int(n_bins))
 
     def calibrator(self, method: str) -> Calibrator:
         """Fit a calibration to the out-of-bag probabilities: what `calibrate=method` of a forest does.
@@ -442,8 +442,8 @@ class OutOfBag:
                 f"There are more than two classes. Give the label to predict: one of {self._labels()}."
             )
         shares = None if method is None else self.calibrated_probabilities(method)
-        said, happened = self._event(label, shares)
-        return metrics.choose_threshold(said, happened, self._seen()[1], by, costs)
+        predicted, happened = self._event(label, shares)
+        return metrics.choose_threshold(predicted, happened, self._seen()[1], by, costs)
 
     def surface(
         self,

@@ -17,7 +17,7 @@ from typing import Annotated, NamedTuple, TypedDict, TypeVar, get_args, get_orig
 
 from weald.data.task import Task
 
-WIDTH = 116  # of a line of documentation
+WIDTH = 116  # line width of documentation
 Estimator = TypeVar("Estimator", bound=type)
 
 ByFeature = Sequence[float] | Mapping[str, float] | None
@@ -173,7 +173,7 @@ class ColumnParams(TypedDict, total=False):
             "auto",
             "Penalty for each category beyond two when a categorical feature is compared with others, in units of the "
             "gain that meaningless labels would have; columns of up to 10 categories are free. 0.0: no penalty. "
-            '"auto": 2.5, or 0.0 with several targets and where cuts are random; columns with more than 10 categories '
+            '"auto": 2.5, or 0.0 for multi-output and where cuts are random; columns with more than 10 categories '
             "and fewer than 40 rows per category are split in the order of the categories, like numbers.",
         ),
     ]
@@ -573,7 +573,7 @@ def parameters(
 
 def set_parameters(model: object, kind: type, **given: object) -> None:
     """Set all parameters of an estimator: those given, and the defaults of the others. `kind` is its class."""
-    signature = inspect.signature(kind.__init__)  # type: ignore[misc]  # of the class that declares them
+    signature = inspect.signature(kind.__init__)  # type: ignore[misc]
     known = list(signature.parameters.values())[1:]
     unknown = given.keys() - signature.parameters.keys()
     if unknown:

@@ -61,8 +61,8 @@ class Resampled:
 
     def _mistakes(self, tree: Forest) -> BoolArray:
         """Mark the rows that a tree misclassifies."""
-        said = self.engine.sum_votes(tree, self.table.X, "hard", self.n_threads, None).argmax(axis=1)
-        wrong: BoolArray = said != self.table.target
+        predicted = self.engine.sum_votes(tree, self.table.X, "hard", self.n_threads, None).argmax(axis=1)
+        wrong: BoolArray = predicted != self.table.target
         return wrong
 
 

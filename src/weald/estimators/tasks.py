@@ -56,7 +56,7 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         array of shape (n_rows, n_classes)
             Sums over trees: of class probabilities, or with `voting="hard"` the number of trees for each class. They
             are not calibrated.
-            With several targets, a list of such arrays.
+            For multi-output, a list of such arrays.
         """
         rows = read_rows(self, X)
         if is_multi_output(self):
@@ -84,7 +84,7 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         Returns
         -------
         array of shape (n_rows, n_classes)
-            Columns in the order of `classes_`. It is `out` if given. With several targets, a list of such arrays.
+            Columns in the order of `classes_`. It is `out` if given. For multi-output, a list of such arrays.
         """
         if is_dask_collection(X):
             return predict_collection(self, "predict_proba", X)
@@ -247,7 +247,7 @@ class TreeClassifier(ClassifierMixin, TreeModel):
         return calibrate_with(self, method, TrainingArguments(X, y, sample_weight, groups, stratify), held_out=held_out)
 
     def score(self, X: TableLike, y: ColumnLike, sample_weight: ColumnLike = None) -> float:
-        """Accuracy: the fraction of rows predicted correctly, with several targets in all of them.
+        """Accuracy: the fraction of rows predicted correctly, for multi-output in all of them.
 
         Parameters
         ----------
@@ -478,7 +478,7 @@ class TreeRegressor(RegressorMixin, TreeModel):
     # ------------------------------------------------------------------------------------------------------ score
 
     def score(self, X: TableLike, y: ColumnLike, sample_weight: ColumnLike = None) -> float:
-        """R squared of the predictions; with several targets, the mean over targets.
+        """R squared of the predictions; for multi-output, the mean over targets.
 
         Parameters
         ----------
@@ -495,6 +495,6 @@ class TreeRegressor(RegressorMixin, TreeModel):
 
 
 def _require_no_room(model: TreeModel, out: object, dtype: object) -> None:
-    """Refuse `out` and `dtype` with several targets."""
+    """Refuse `out` and `dtype` for multi-output."""
     if out is not None or dtype is not None:
         raise multi_output.one_target_only(model.n_outputs_)

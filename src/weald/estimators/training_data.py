@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 
 Model = TypeVar("Model", bound="TreeModel")
 
-BATCH_BYTES = 2**27  # of bags held at a time
-MOST_BYTES = 2**33  # of a sparse table converted to a dense one
+BATCH_BYTES = 2**27  # memory limit for bags
+MOST_BYTES = 2**33  # size limit of a sparse table converted to a dense one
 
 
 @dataclass(frozen=True)

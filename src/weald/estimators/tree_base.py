@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from weald.inspection.explain_split import SplitExplanation
     from weald.inspection.neighbors import LeafRows, Neighbors
 
-METHODS = ("holdout", "cv")  # of choosing alpha
+METHODS = ("holdout", "cv")  # ways of choosing alpha
 
 
 class SingleTree(TreeModel):
@@ -77,7 +77,7 @@ class SingleTree(TreeModel):
             Numbers of any type; NaN is a missing value. float32 and float64 are used as they are. Or a `CodeStore`
             (see `weald.codes`), without y: it contains the target and the weights.
         y : array of shape (n_rows,), or (n_rows, n_targets)
-            Class labels, or numbers; with several targets one column for each.
+            Class labels, or numbers; for multi-output one column for each.
         sample_weight : array of shape (n_rows,), optional
             A row of weight k counts as k copies. Rows of weight 0 are left out.
         check_input : bool, default=True
@@ -223,7 +223,7 @@ class SingleTree(TreeModel):
         check_is_fitted(self)
         features = np.asarray(target_features, dtype=np.intp)
         values = read_columns(self.schema_, np.asarray(grid), features)
-        leaf_values = self.tree_.value[:, :, 0]  # of a regression tree: nodes x targets
+        leaf_values = self.tree_.value[:, :, 0]  # values of a regression tree: nodes x targets
         means = average_paths(forests_of(self)[0], leaf_values, values, features)
         return means[:, 0] if self.n_outputs_ == 1 else means.T
 
@@ -605,7 +605,7 @@ class SingleTree(TreeModel):
         twin = copy.copy(self)
         pruned = tuple(pruning.prune_forest(forest, float(alpha)) for forest in forests_of(self))
         twin.__dict__.update({"forests_": pruned} if is_multi_output(self) else {"forest_": pruned[0]})
-        for name in ("tree_", "leaf_targets_", "kept_errors_"):  # of the larger tree
+        for name in ("tree_", "leaf_targets_", "kept_errors_"):  # remove what belongs to the larger tree
             twin.__dict__.pop(name, None)
         twin.ccp_alpha = max(alpha, self.ccp_alpha)
         if not twin.ccp_alpha and pruned[0].n_nodes < forests_of(self)[0].n_nodes:

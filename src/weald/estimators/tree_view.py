@@ -149,7 +149,7 @@ class Tree:
 
     @cached_property
     def impurity(self) -> FloatArray:
-        """Impurity of each node by the criterion ("poisson": the variance); with several targets, their mean."""
+        """Impurity of each node by the criterion ("poisson": the variance); for multi-output, their mean."""
         if self.n_outputs > 1:
             each = [Tree(forest, self._criterion).impurity for forest in self._of_targets]
             mean: FloatArray = np.mean(each, axis=0)
@@ -178,7 +178,7 @@ class Tree:
         return leaves.astype(np.int64)
 
     def predict(self, X: TableLike) -> FloatArray:
-        """Return the value of the leaf of each row: rows x classes, or rows x 1; with several targets one axis more.
+        """Return the value of the leaf of each row: rows x classes, or rows x 1; for multi-output one axis more.
 
         Examples
         --------
@@ -188,8 +188,8 @@ class Tree:
         array([[1., 0.],
                [0., 1.]])
         """
-        said: FloatArray = self.value[self.apply(X)]
-        return said[:, 0, :] if self.n_outputs == 1 else said
+        predictions: FloatArray = self.value[self.apply(X)]
+        return predictions[:, 0, :] if self.n_outputs == 1 else predictions
 
     def decision_path(self, X: TableLike) -> sparse.csr_matrix:
         """Mark the nodes on the path of each row: rows x nodes.

@@ -57,7 +57,7 @@ def _is_left(forest: Forest, decides: BoolArray) -> BoolArray:
 
 
 def _number_branches(forest: Forest) -> list[int]:
-    """Number the branch below each node: equal numbers mean equal predictions. Leaves have the lowest numbers."""
+    """Number the branches below nodes: equal numbers mean equal predictions. Leaves have the lowest numbers."""
     numbers = np.full(forest.n_nodes, -1)
     numbers[forest.feature < 0] = answers = _number_answers(forest)
     n_answers = max(answers) + 1
@@ -97,7 +97,7 @@ def _merge_equal_siblings(forest: Forest, numbers: list[int]) -> Forest:
             owner[other] = one
             if is_split[one]:
                 pairs += [(one + 1, other + 1), (rights[one], rights[other])]
-    for node in range(forest.n_nodes):  # an owner comes before the nodes it replaces
+    for node in range(forest.n_nodes):  # a node comes before the nodes that it replaces
         owner[node] = owner[owner[node]]
     return _owned(forest, np.array(owner), np.array(is_idle))
 
@@ -175,7 +175,7 @@ def _shares(classes: list[int], weights: list[float]) -> tuple[tuple[int, int], 
 
 
 def _alone(_classes: list[int], _weights: list[float]) -> Hashable:
-    """Make a leaf equal to no other, since merging two would round their probabilities again."""
+    """Give each leaf a number of its own: merging leaves would round their probabilities again."""
     return object()
 
 

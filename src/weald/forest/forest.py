@@ -89,7 +89,7 @@ class Forest:
     flags: IntArray  # uint8, MISSING_LEFT | CATEGORICAL | OTHERS_LEFT
     size: IntArray  # uint32, draws with repetition
     weight: FloatArray
-    decrease: FloatArray  # of the impurity, divided by the root's weight, in units of 2^(-2 * target_exponent)
+    decrease: FloatArray  # decrease of impurity, divided by the root's weight, in units of 2^(-2 * target_exponent)
 
     # Classification: the class weights of leaf i are leaf_weight[leaf_start[i]:leaf_start[i + 1]]; absent classes are
     # left out. An empty bag, whose rows were all of classes of weight 0, makes a root without classes: the tree has no
@@ -180,7 +180,7 @@ class Forest:
         digest.update(repr(head).encode())
         for name, array in self.arrays().items():
             if name == "weight_scale" or (name == "tree_weight" and not array.size):
-                continue  # not included: predictions do not depend on it, or it is the same for all trees
+                continue  # left out: it does not affect predictions, or it is the same for all trees
             little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
             digest.update(f"{name} {little.dtype.str} {little.size}".encode())
             digest.update(little.data)
@@ -227,7 +227,7 @@ class Forest:
 
     def with_arrays(self, arrays: Mapping[str, Array]) -> Self:
         """Return a forest with some arrays replaced."""
-        fields: dict[str, Any] = dict(arrays)  # for the type checker, a name could be that of a number
+        fields: dict[str, Any] = dict(arrays)  # the type checker does not know which fields are arrays
         return dataclasses.replace(self, **fields)
 
     def with_weights(self, weighted: bool) -> Self:
@@ -251,7 +251,7 @@ class Forest:
         if not len(self.weight_scale):
             return of_nodes
         scale = np.repeat(self.weight_scale, np.diff(self.tree_start))
-        with np.errstate(over="ignore"):  # sums of the largest weights overflow for the user, too
+        with np.errstate(over="ignore"):  # sums of the largest weights overflow
             scaled: FloatArray = of_nodes * scale.reshape(scale.shape + (1,) * (of_nodes.ndim - 1))
         return scaled
 
@@ -298,7 +298,7 @@ class Forest:
         return dataclasses.replace(self, decrease=decrease, target_exponent=exponent)
 
     def next_tree(self, seed: int) -> int:
-        """Return the first number that no tree of this seed or a later one has."""
+        """Return the first tree number after all trees grown from this seed."""
         return max((o.first_tree + o.n_trees for o in self.origins if o.seed == seed), default=0)
 
     def _slice(self, tree: int) -> "_Part":
@@ -356,12 +356,12 @@ class Forest:
         return parents
 
     def levels(self) -> Iterator[IntArray]:
-        """Yield the splits of each level of all trees, from the roots down."""
+        """Yield the splits of all trees level by level, from the roots down."""
         right, level = self.right_children(), self.tree_start[:-1]
         while len(level := level[self.feature[level] >= 0]):
             yield level
             children = np.concatenate([level + 1, right[level]])
-            if np.any(children <= np.tile(level, 2)):  # possible only for arrays mapped from a file
+            if np.any(children <= np.tile(level, 2)):  # only possible with arrays mapped from a file
                 raise DataError("The arrays are not a forest: a node is its own descendant. Save the model again.")
             level = children
 
@@ -393,7 +393,7 @@ class Forest:
 
 
 def _locked(array: Array) -> Array:
-    """Make an array and the arrays that it is a view of read-only; return it in a form that stays read-only.
+    """Make an array and its base arrays read-only; return a view that cannot be made writable again.
 
     NumPy allows an array to be made writable again if it owns its memory, or if its buffer is writable.
     """

@@ -7,7 +7,7 @@ from weald.forest.forest import Forest
 
 
 def decreases_of_trees(forest: Forest) -> FloatArray:
-    """Fraction of each feature in the decrease of each tree (trees x features); NaN for a tree without decreases."""
+    """Fraction of each tree's total decrease that is due to each feature (trees x features); NaN without decreases."""
     found = np.full((forest.n_trees, forest.n_features), np.nan)
     for t, (begin, end) in enumerate(zip(forest.tree_start[:-1], forest.tree_start[1:], strict=True)):
         split = np.flatnonzero(forest.feature[begin:end] >= 0) + begin
@@ -18,7 +18,7 @@ def decreases_of_trees(forest: Forest) -> FloatArray:
 
 
 def mean_decrease(forest: Forest) -> FloatArray:
-    """Fraction of each feature in the decrease in impurity, averaged over trees; they add up to 1.
+    """Fraction of the decrease in impurity that is due to each feature, averaged over trees. The fractions sum to 1.
 
     A tree's decreases are added in node order and divided by their sum; trees are averaged in tree order. A tree
     without decreases (for example a single leaf) does not count; if there are no others, every importance is 0.

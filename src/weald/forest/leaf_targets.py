@@ -17,11 +17,11 @@ from weald.forest.forest import Forest
 class LeafTargets:
     """The distinct target values of the training rows, and their weights in each leaf of a forest."""
 
-    forest: Forest  # whose leaves they are
+    forest: Forest  # the forest that the leaves belong to
     value: FloatArray  # the distinct values, ascending
     start: IntArray  # by node of all trees, and the end: its first entry; splits have none
     place: IntArray  # by entry: a place in `value`, ascending in each leaf
-    weight: Array  # by entry: how often rows with this value were drawn, or their weight where there are no bags
+    weight: Array  # by entry: how often rows with this value were drawn; without bags, their weight
 
     @property
     def n_bytes(self) -> int:
@@ -37,7 +37,7 @@ class LeafTargets:
         return share
 
     def take(self, trees: Sequence[int], forest: Forest) -> "LeafTargets":
-        """Return those of some trees, which are the trees of `forest`."""
+        """Return the leaf targets of some trees; `forest` consists of these trees."""
         first = self.forest.tree_start
         nodes = np.concatenate([np.arange(first[tree], first[tree + 1]) for tree in trees])
         at = [np.arange(self.start[first[tree]], self.start[first[tree + 1]]) for tree in trees]
@@ -47,7 +47,7 @@ class LeafTargets:
         return LeafTargets(forest, self.value[used], start, place.astype(self.place.dtype), self.weight[entries])
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out what can be computed again."""
+        """Pickle without the arrays that can be computed again."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def __repr__(self) -> str:

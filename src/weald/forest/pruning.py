@@ -33,8 +33,8 @@ Heap = list[tuple[int, int]]
 # the smallest would lose bits.
 SUM_BITS = 128
 DOUBLE_BITS = 53
-ROUNDING = 2.0**-50  # of a sum in doubles, relative, for each level of the tree
-TINY = 2.0**-1000  # more than all that subnormal numbers lose
+ROUNDING = 2.0**-50  # relative rounding error of a sum of doubles, per level of the tree
+TINY = 2.0**-1000  # bound on the error of all subnormal numbers
 # Two different means of fewer than 2^32 integers differ by more than 2^-64.
 MEAN_BITS = 64
 # Class weights are summed in a table of nodes x classes if it is at most this many times as large as the entries.
@@ -158,12 +158,12 @@ def stronger_splits(forest: Forest, alpha: float) -> Mask:
 
     A branch stays if it lowers the impurity by more than alpha for each of its splits. So from the leaves up, the gain
     of a split is its decrease, minus alpha, plus the gains of its children that are positive. Doubles tell the sign
-    of a gain unless it is so small that rounding may have changed it; then strengths are computed for that branch.
+    of a gain unless it is so small that rounding may have changed it; then the strengths of that branch are computed.
     """
     decrease, right = scale_decreases(forest, forest.decrease), forest.right_children()
     levels = list(forest.levels())
     gain, size, doubt = (np.zeros(forest.n_nodes) for _ in range(3))
-    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is in doubt
+    with np.errstate(over="ignore", invalid="ignore"):  # values that are not finite are undecided
         for level in reversed(levels):
             children = level + 1, right[level]
             gain[level] = decrease[level] - alpha + sum(np.maximum(gain[child], 0.0) for child in children)

@@ -1,15 +1,15 @@
 """Hierarchical shrinkage: predictions of nodes are pulled toward those of the nodes above them.
 
     shrink_forest      the forest whose leaves predict shrunk values
-    predict_nodes      what each node predicts as a leaf: class probabilities, or the mean
+    predict_nodes      prediction of each node, as if it were a leaf: class probabilities, or the mean
     find_classes       the most probable class of each node, its vote
 
-A grown forest stores what its training rows say, and lambda. With u the mean of a node, or the fractions of its
+A grown forest stores unshrunk statistics and lambda. With u the mean of a node, or the fractions of its
 classes, w its weight in the user's units, and p its parent, a node predicts
 
     v(root) = u(root),    v(node) = v(p) + (u(node) - u(p)) / (1 + lambda / w(p))
 
-from the root down, in doubles. So small nodes, of whose means little is known, move their predictions little. Nothing
+from the root down, in doubles. So small nodes, whose means are uncertain, change the prediction little. Nothing
 else changes: splits, sizes and impurities are those of the training rows, and another lambda needs no fit.
 """
 
@@ -21,7 +21,7 @@ from weald.errors import DataError
 from weald.forest.forest import Forest
 
 ONE = 2.0**52  # probabilities of three or more classes are whole multiples of 1 / ONE: sums are exact in any order
-MOST_ENTRIES = 2**31  # of probabilities in the leaves of a forest of three or more classes
+MOST_ENTRIES = 2**31  # limit for probabilities in the leaves, with three or more classes
 
 
 def shrink_forest(forest: Forest) -> Forest:
@@ -42,7 +42,7 @@ def shrink_forest(forest: Forest) -> Forest:
 
 
 def predict_nodes(forest: Forest) -> FloatArray:
-    """Return what each node predicts as a leaf (nodes x classes, or nodes x 1)."""
+    """Return the prediction of each node, as if it were a leaf (nodes x classes, or nodes x 1)."""
     unshrunk = forest.value[:, np.newaxis] if forest.task is Task.REGRESSION else forest.probabilities()
     if not forest.shrinkage:
         return unshrunk
@@ -54,7 +54,7 @@ def predict_nodes(forest: Forest) -> FloatArray:
 
 
 def find_classes(forest: Forest) -> IntArray:
-    """Find the class of each node as a leaf, ties to the first: 0 in an empty bag."""
+    """Find the class that each node predicts, ties to the first; 0 if the bag is empty."""
     by_weight = not (len(forest.value) or forest.shrinkage)  # different weights may have equal fractions
     classes: IntArray = (forest.class_weights() if by_weight else predict_nodes(forest)).argmax(axis=1)
     return classes
@@ -64,7 +64,7 @@ def _shrink(forest: Forest, unshrunk: FloatArray) -> FloatArray:
     """Shrink the values of all nodes, from the roots down."""
     weight = forest.in_user_weights(forest.weight)
     shrunk, right = unshrunk.copy(), forest.right_children()
-    with np.errstate(over="ignore", invalid="ignore"):  # huge means: predictions are computed again on a smaller scale
+    with np.errstate(over="ignore", invalid="ignore"):  # overflow: predictions are computed again on a smaller scale
         divisor = (1.0 + forest.shrinkage / np.where(weight > 0, weight, 1.0))[:, np.newaxis]
         for above in forest.levels():
             for below in (above + 1, right[above]):

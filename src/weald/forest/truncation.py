@@ -2,11 +2,11 @@
 
     Limits             the stopping rules that only decide whether a split is used
     truncate_forest    the forest under tighter limits
-    truncate_forests   the same for every forest of a multi-output model
-    keep_splits        which splits of a forest the limits leave
+    truncate_forests   all forests of a multi-output model under tighter limits
+    keep_splits        the splits of a forest that the limits allow
 
-The split of a node depends on its rows and its path, but on none of these limits. So growing with tighter limits makes
-the same splits and uses fewer of them. Growth limits are applied first, pruning last, as in a fit.
+The split of a node depends on its rows and its path, but not on these limits. So growth with tighter limits makes
+the same splits, but fewer of them. Growth limits are applied first, pruning last, as in a fit.
 """
 
 import heapq
@@ -32,25 +32,25 @@ class Limits:
     ccp_alpha: float = 0.0
 
     def of_growth(self) -> dict[str, Any]:
-        """Return those that are applied while a tree grows, by name."""
+        """Return the limits that apply while a tree grows, by name."""
         return {name: value for name, value in vars(self).items() if name != "ccp_alpha"}
 
 
 def truncate_forest(forest: Forest, limits: Limits) -> Forest:
-    """Make the forest that a fit with these limits grows; those of the forest must be at least as loose."""
+    """Make the forest that a fit with these limits would grow; its own limits must not be tighter."""
     (truncated,) = truncate_forests([forest], limits)
     return truncated
 
 
 def truncate_forests(forests: Sequence[Forest], limits: Limits) -> tuple[Forest, ...]:
-    """Do so for the forests of all targets, which have the same splits."""
+    """Truncate the forests of all targets, which have the same splits."""
     kept = keep_splits(forests[0], limits)
     truncated = (collapse(forest, kept) for forest in forests)
     return tuple(prune_forest(forest, limits.ccp_alpha) if limits.ccp_alpha else forest for forest in truncated)
 
 
 def keep_splits(forest: Forest, limits: Limits) -> BoolArray:
-    """Return which nodes have a split that the growth limits keep; all nodes above such a node have one, too."""
+    """Mark the nodes whose splits the growth limits keep; all nodes above such a node are marked as well."""
     allowed = (forest.feature >= 0) & (forest.size >= limits.min_samples_split)
     if limits.min_impurity_decrease > 0:
         allowed &= ~(scale_decreases(forest, forest.decrease) < limits.min_impurity_decrease)

@@ -14,15 +14,15 @@ from weald.data.types import FloatArray, IntArray
 from weald.forest.forest import Forest
 from weald.forest.shrinkage import find_classes, predict_nodes
 
-# Sums the predictions of trees, scaled down by 2^room, for each row; also returns the number of trees that predict it.
+# Sums the predictions of trees, divided by 2^room, for each row; also returns the number of trees that predict it.
 AddUp = Callable[[Forest, int], tuple[FloatArray, int | IntArray]]
 
 
 def average(forest: Forest, add_up: AddUp) -> FloatArray:
     """Average the predictions of trees for each row; NaN if no tree predicts it.
 
-    Sums of huge numbers may overflow although their mean does not: those are summed on a smaller scale. Other rows are
-    not, so the prediction of a row does not depend on the other rows.
+    Sums of large numbers may overflow although their mean does not. Such rows are summed on a smaller scale; others are
+    not, so that the prediction of a row does not depend on the other rows.
     """
     sums, n_trees = add_up(forest, 0)
     fits = np.isfinite(sums)
@@ -32,7 +32,7 @@ def average(forest: Forest, add_up: AddUp) -> FloatArray:
     room = forest.n_trees.bit_length()
     small = dataclasses.replace(forest, value=np.ldexp(forest.value, -room))
     sums, n_trees = add_up(small, room)
-    # The mean of the largest numbers may be rounded up to infinity; it must stay finite
+    # The mean of the largest numbers must not be rounded up to infinity
     with np.errstate(over="ignore"):
         of_huge = np.ldexp(_divide(sums, n_trees), room).clip(forest.value.min(), forest.value.max())
     return np.where(fits, averages, of_huge)

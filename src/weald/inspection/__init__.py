@@ -1,6 +1,6 @@
 """Inspection of fitted models.
 
-importance           feature importance, by all methods
+importance           feature importance by several methods
 permutation          permutation importance
 conditional          conditional permutation importance
 mdi                  mean decrease in impurity

@@ -1,18 +1,18 @@
-"""Where the points of a beeswarm are, and their colors: for plots and reports.
+"""Positions and colors of the points in a beeswarm plot, for figures and reports.
 
 ranks_of    values of a feature    ->    colors, from 0 to 1
-spread      positions              ->    heights at which points do not cover one another
+spread      positions              ->    heights at which points do not overlap
 """
 
 import numpy as np
 
 from weald.data.types import FloatArray
 
-N_BINS = 60  # of values, in each of which points are spread
+N_BINS = 60  # bins of values; points are spread within a bin
 
 
 def ranks_of(numbers: FloatArray) -> FloatArray:
-    """Return the rank of each value among its column, from 0 to 1, ties in the middle; NaN for missing values.
+    """Return the rank of each value in its column, from 0 to 1 (ties: the middle rank); NaN for missing values.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def ranks_of(numbers: FloatArray) -> FloatArray:
 
 
 def spread(values: FloatArray, reach: float) -> FloatArray:
-    """Return heights from -1 to 1 for points, so that points of similar value are side by side."""
+    """Return heights from -1 to 1, so that points of similar value do not overlap."""
     if not reach > 0:
         return np.zeros(len(values))
     bins = np.floor((values - values.min()) / reach * N_BINS).astype(np.int64)

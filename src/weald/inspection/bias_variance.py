@@ -1,4 +1,4 @@
-"""Bias and variance: the parts of an error that averaging over training samples would keep and remove.
+"""Bias and variance: the part of an error that remains after averaging over training samples, and the rest.
 
 squared error   error = bias + variance: squared error of the mean prediction, and variance around it (noise is bias)
 0/1 loss        error = bias + unbiased variance - biased variance (Domingos 2000): error of the most frequent
@@ -21,7 +21,7 @@ class BiasVariance:
     """An error, and its decomposition."""
 
     error: float  # mean squared error, or misclassification rate
-    bias: float  # of the main prediction; squared bias in regression
+    bias: float  # bias of the main prediction; squared in regression
     variance: float  # effect of differing from the main prediction; error = bias + variance
     unbiased_variance: float  # classification: where the main prediction is right, differing increases the error
     biased_variance: float  # classification: where the main prediction is wrong, differing decreases the error
@@ -78,29 +78,29 @@ def bias_variance(
         raise DataError("Give X_test and y_test together, or neither.")
     truth = target if y_test is None else read_target(y_test, X_test)
     classify = is_classifier(estimator)
-    said: list[Array] = []
+    predictions: list[Array] = []
     rows: list[IntArray] = []
     for model, unseen in fit_repeatedly(estimator, X, target, n_repeats, random_state):
         predicted = np.asarray(model.predict(X if X_test is None else X_test))
         judged = unseen if X_test is None else np.arange(len(truth))
-        said.append(predicted[judged])
+        predictions.append(predicted[judged])
         rows.append(judged)
     take_apart = _of_classes if classify else _of_numbers
-    return take_apart(np.concatenate(said), np.concatenate(rows), truth)
+    return take_apart(np.concatenate(predictions), np.concatenate(rows), truth)
 
 
-def _of_numbers(said: Array, rows: IntArray, truth: Array) -> BiasVariance:
+def _of_numbers(predictions: Array, rows: IntArray, truth: Array) -> BiasVariance:
     counts = np.bincount(rows, minlength=len(truth))
     seen = counts > 0
-    main = np.bincount(rows, weights=said, minlength=len(truth)) / np.where(seen, counts, np.nan)
-    spread = np.bincount(rows, weights=(said - main[rows]) ** 2, minlength=len(truth))[seen] / counts[seen]
+    main = np.bincount(rows, weights=predictions, minlength=len(truth)) / np.where(seen, counts, np.nan)
+    spread = np.bincount(rows, weights=(predictions - main[rows]) ** 2, minlength=len(truth))[seen] / counts[seen]
     bias, variance = float(np.mean((main[seen] - truth[seen]) ** 2)), float(spread.mean())
-    squares = np.bincount(rows, weights=(said - truth[rows]) ** 2, minlength=len(truth))[seen] / counts[seen]
+    squares = np.bincount(rows, weights=(predictions - truth[rows]) ** 2, minlength=len(truth))[seen] / counts[seen]
     return BiasVariance(float(squares.mean()), bias, variance, variance, 0.0, main, counts)
 
 
-def _of_classes(said: Array, rows: IntArray, truth: Array) -> BiasVariance:
-    classes, numbers = np.unique(np.concatenate([truth, said]), return_inverse=True)
+def _of_classes(predictions: Array, rows: IntArray, truth: Array) -> BiasVariance:
+    classes, numbers = np.unique(np.concatenate([truth, predictions]), return_inverse=True)
     true, numbers = numbers[: len(truth)], numbers[len(truth) :]
     votes: FloatArray = np.zeros((len(truth), len(classes)))
     np.add.at(votes, (rows, numbers), 1.0)

@@ -1,8 +1,8 @@
-"""What to compute the dependence of: a model, rows with integer weights, groups of features, points.
+"""The arguments of `dependence`, checked: a model, rows with integer weights, groups of features, points.
 
 read_table      any X                ->    WeightedRows
 read_groups     names and numbers    ->    groups of features
-Request         all of it, and what the model knows about it
+Request         all arguments, with properties of the model
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ from weald.forest.votes import node_values
 from weald.inspection.dependence_result import read_values
 from weald.inspection.free_axes import Column
 
-ROWS_AT_ONCE = 16384  # part of the definition: sums of blocks are added one after the other
+ROWS_AT_ONCE = 16384  # fixed, since the order of summation affects the last bits
 
 Group = tuple[int, ...]  # one feature or two
 
@@ -61,7 +61,7 @@ class WeightedRows:
         return np.concatenate(dense)[:, 0].astype(np.float64)
 
     def cut(self) -> Iterator[tuple[Native, IntArray | None, slice]]:
-        """Divide the rows into blocks that engines take, with their weights and positions."""
+        """Divide the rows into blocks small enough for engines, with their weights and positions."""
         first = 0
         for block in self.blocks:
             for begin in range(0, block.shape[0], ROWS_AT_ONCE):
@@ -73,17 +73,17 @@ class WeightedRows:
 
 @dataclass(frozen=True)
 class Request:
-    """The curves to compute, and the model and rows to compute them from."""
+    """The curves to compute, with the model and the rows."""
 
     model: TreeModel
     rows: WeightedRows
     names: tuple[str, ...]
     groups: tuple[Group, ...]
     points: Any
-    watch: Watch | None = None  # of the progress
+    watch: Watch | None = None  # callback for progress
 
     def part(self, begin: float, end: float) -> "Request":
-        """Return the same request as a part of the work: the fractions done before and after it."""
+        """Return the same request with progress scaled to a part of the work, between two fractions."""
         watch = self.watch
         return self if watch is None else replace(self, watch=lambda share: watch(begin + (end - begin) * share))
 
@@ -146,7 +146,7 @@ def read_table(model: TreeModel, X: TableLike, sample_weight: ColumnLike, caller
 
 
 def rows_of(blocks: Sequence[Native], sample_weight: ColumnLike) -> WeightedRows:
-    """Give rows that have been read their weights."""
+    """Combine rows with their weights."""
     n_rows = sum(block.shape[0] for block in blocks)
     by_row = tuple(block.tocsr() if sparse.issparse(block) else block for block in blocks)
     return WeightedRows(by_row, whole_weights(read_weight(sample_weight, n_rows=n_rows)))

@@ -1,7 +1,7 @@
 """The result of `dependence`: how the predictions depend on one feature or two.
 
-DependenceCurves   all curves that were asked for
-DependenceCurve    one of them
+DependenceCurves   all requested curves
+DependenceCurve    one curve
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ class DependenceCurve:
         For each feature its points: numbers, or codes of categories.
     average : array of shape (n_points, ...)
         The mean prediction at each point, for two features (n_points, n_points). With classes, the last axis has their
-        probabilities, in the order of `outputs`; with several targets, it has the targets.
+        probabilities, in the order of `outputs`; for multi-output, it has the targets.
     missing : array or float
         The same where the value of the feature is missing. NaN for "ale" and for two features.
     individual : array of shape (n_rows, n_points, ...) or None
@@ -113,9 +113,9 @@ class DependenceCurve:
         return list(one.points.tolist() if one.labels is None else one.labels.tolist())
 
     def span(self) -> float:
-        """Return the largest minus the smallest value, of the output where it is largest.
+        """Return the range of the curve (maximum minus minimum), for the output with the largest range.
 
-        Points at which no row of the data has its value do not count.
+        Points whose value does not occur in the data do not count.
         """
         seen = self.values[np.ix_(*(_seen(axis) for axis in self.axes))]
         flat = seen.reshape(-1, self.values.shape[-1])
@@ -209,7 +209,7 @@ def read_values(schema: Schema, feature: int, values: ColumnLike) -> FloatArray:
 
 
 def _seen(axis: Axis) -> Array:
-    """Return the places of an axis that rows of the data have."""
+    """Mark the points of an axis that occur in the data."""
     if axis.labels is not None:
         return np.flatnonzero(axis.frequencies > 0)
     if not len(axis.percentiles):

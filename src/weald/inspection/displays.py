@@ -1,4 +1,4 @@
-"""The displays of `weald.plot` that results have methods for: matplotlib loads when one is used.
+"""Access to the displays of `weald.plot` from methods of results; matplotlib is imported on first use.
 
 load_plots    the module weald.plot
 """

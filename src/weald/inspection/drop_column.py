@@ -1,8 +1,8 @@
-"""Drop-column importance: the increase in the error of a forest that is grown without a feature.
+"""Drop-column importance: the increase in error if the forest is grown without a feature.
 
 Both forests are compared on their out-of-bag rows, row by row. The smaller one has the same parameters and seed, and
-its nodes consider as many features. There is no p-value: two forests also differ by chance, and the rows do not
-show how much.
+its nodes consider as many features. There is no p-value: two forests also differ by chance, and a comparison of
+rows does not show by how much.
 """
 
 from typing import Unpack

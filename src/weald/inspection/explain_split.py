@@ -79,7 +79,7 @@ def _count(n: int, word: str) -> str:
 class Cut(NamedTuple):
     """A split and its sort key: the smallest key is best."""
 
-    # -score less its noise, -tie score, order of its feature, -score, unevenness, position among the splits
+    # -(score - noise), -tie score, order of the feature, -score, imbalance, position among the splits
     key: tuple[float, float, int, float, int, int]
     split: definition.Split
     words: SplitCondition
@@ -104,7 +104,7 @@ def explain_split(training: TrainingData, node: int, names: Names) -> SplitExpla
             "split": [cut.words.left for cut in cuts],
             "feature": [cut.words.name for cut in cuts],
             "threshold": np.array([cut.words.threshold for cut in cuts], dtype=np.float64),
-            "missing": [SIDES[0 if c.split.missing_left else 1] if c.words.missing_said else None for c in cuts],
+            "missing": [SIDES[0 if c.split.missing_left else 1] if c.words.mentions_missing else None for c in cuts],
             "samples_left": np.array([cut.split.left.size for cut in cuts], dtype=np.int64),
             "samples_right": np.array([cut.split.right.size for cut in cuts], dtype=np.int64),
             "gain": np.array([cut.gain for cut in cuts], dtype=np.float64),
@@ -117,7 +117,7 @@ def explain_split(training: TrainingData, node: int, names: Names) -> SplitExpla
 
 
 class DefinitionCodes:
-    """The codes of a column as the definition reads them: None is missing."""
+    """The codes of a column in the form of the definition, where None is a missing value."""
 
     def __init__(self, codes: IntArray) -> None:
         self._codes = codes
@@ -128,7 +128,7 @@ class DefinitionCodes:
 
 
 def _grow_again(training: TrainingData, node: int) -> tuple[definition.Tree, definition.Node]:
-    """Rebuild a node as it was before it was split, in the form of the definition. Its ranks are rows of the table."""
+    """Rebuild a node before its split, in the form of the definition. Its ranks are rows of the table."""
     forest: Forest = training.model.forest_
     (origin,) = forest.origins
     ((seed, number),) = origin.trees()
@@ -194,7 +194,7 @@ def _walk_to(tree: definition.Tree, forest: Forest, node: int, leaves: IntArray)
 
 
 def _split_of(forest: Forest, node: int, left: definition.Tally, right: definition.Tally) -> definition.Split:
-    """Convert a split of the tree for the definition: its feature and its sides, which nodes below depend on."""
+    """Convert a split of the tree for the definition: its feature and its sides, which affect the nodes below."""
     return definition.Split(
         feature=int(forest.feature[node]),
         threshold=float(forest.threshold[node]),

@@ -1,10 +1,10 @@
-"""The axes of dependence: the points at which a feature is set free.
+"""The axes of partial dependence: the points at which a feature's value is varied.
 
     Axis            a feature, its points, and how the data is distributed on it
     Column          the values of a feature in the data
     every_threshold    the points of a step function that is exact everywhere
     given_values       points that the user gives
-    free_features      axes and groups of features    ->    what engines need
+    free_features      axes and groups of features    ->    the input of engines
 
 A forest's prediction is a step function of each numeric feature: it changes at thresholds only. So the points of an
 exact axis are all thresholds of the forest, and infinity; each stands for the values up to it. A category is a point.
@@ -22,12 +22,12 @@ from weald.engines.free_features import FreeFeatures
 from weald.errors import DataError, ParameterError, shown
 from weald.forest.forest import CATEGORICAL, Forest
 
-PERCENTILES = 101  # of the data, which are stored with an axis
+PERCENTILES = 101  # number of percentiles stored with an axis
 
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """A feature that is set free.
+    """A feature whose value is varied, and the points on its axis.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Axis:
     missing: float
 
     def find(self, values: FloatArray) -> IntArray:
-        """Return the place of each value among the points; that of missing values is behind infinity."""
+        """Return the index of the point of each value; missing values have the index after that of infinity."""
         places = np.searchsorted(self.points, values, side="left")
         off = ~np.isnan(values) & (places < len(self.points))
         if not self.is_exact and (self.points[places[off]] != values[off]).any():
@@ -77,13 +77,13 @@ class Axis:
         return np.where(np.isnan(values), len(self.points) + 1, places)
 
     def edges(self) -> FloatArray:
-        """Return the range in which the data lies: the smallest and the largest value."""
+        """Return the range of the data: the smallest and the largest value."""
         return self.percentiles[[0, -1]]
 
 
 @dataclass(frozen=True)
 class Column:
-    """A feature of the data."""
+    """A feature with its values in the data."""
 
     feature: int
     name: str
@@ -136,7 +136,7 @@ class Column:
         return self.categories() or self.axis(np.append(thresholds[thresholds < np.inf], np.inf), is_exact=True)
 
     def quantiles(self, n_points: int) -> Axis:
-        """Make an axis of values of the data: quantiles at equal distances. Categories are complete."""
+        """Make an axis of evenly spaced quantiles of the data; categories are all included."""
         found = self.categories()
         if found is not None:
             return found
@@ -160,7 +160,7 @@ def thresholds_of(forest: Forest) -> list[FloatArray]:
 
 
 def free_features(forest: Forest, axes: Sequence[Axis], groups: Sequence[tuple[int, ...]]) -> FreeFeatures:
-    """Find the place of each split among the points of its feature. Groups name features; each has one axis."""
+    """Find the position of each split among the points of its feature. Each feature of a group has one axis."""
     points: list[FloatArray] = [np.empty(0)] * forest.n_features
     for axis in axes:
         points[axis.feature] = axis.points

@@ -37,7 +37,7 @@ class ImportanceKind:
     answer: Callable[[ImportanceRequest], Found]
     units: tuple[str, str] = INCREASE  # in classification, in regression
     misleads: tuple[Callable[[ImportanceRequest], list[str]], ...] = (caveats.correlated,)
-    rows: tuple[str, ...] = ("out_of_bag", "new")  # that it supports
+    rows: tuple[str, ...] = ("out_of_bag", "new")  # kinds of rows that it supports
 
 
 CONCORDANCE = ("decrease of the concordance index",) * 2

@@ -1,8 +1,8 @@
-"""The arguments of `importance`, read and checked.
+"""The arguments of `importance`, checked.
 
-ByRow, FitArguments    how the forest was fitted
+ByRow, FitArguments    the arguments of the fit
 Groups                 features that are evaluated together
-ImportanceRequest      everything that a kind of importance needs
+ImportanceRequest      the input of every kind of importance
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,14 +56,14 @@ class Groups:
 
 @dataclass(frozen=True)
 class ImportanceRequest:
-    """Everything that a method of importance needs."""
+    """The input of a method of importance."""
 
     training: TrainingData
     groups: Groups
     n_repeats: int
     n_null: int
-    names: tuple[str, ...]  # of the features
-    X: TableLike  # as given by the user: for growing other forests
+    names: tuple[str, ...]  # names of the features
+    X: TableLike  # as given by the user, for growing other forests
     y: ColumnLike
     sample_weight: ColumnLike
     by_row: ByRow

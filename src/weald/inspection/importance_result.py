@@ -22,9 +22,9 @@ from weald.inspection.displays import load_plots
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Frame: TypeAlias = Any  # a data frame of the requested library
+Frame: TypeAlias = Any  # a data frame of any library
 
-WIDTH = 100  # of printed text
+WIDTH = 100  # line width of printed text
 SHOWN = 30  # maximum number of features in a printed table or a plot
 
 
@@ -90,7 +90,7 @@ class Importance:
         return self.values.ndim == 2
 
     def means(self) -> FloatArray:
-        """One value for each feature: for a local importance, the mean over rows."""
+        """One value for each feature; for local importance, the mean over rows."""
         means: FloatArray = np.nanmean(self.values, axis=0) if self.is_local else self.values
         return means
 

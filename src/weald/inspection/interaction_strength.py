@@ -1,4 +1,4 @@
-"""Friedman's H: how much of the joint effect of two features is interaction.
+"""Friedman's H statistic: the fraction of the joint effect of two features that is interaction.
 
 h_statistic    any fitted model, rows    ->    HStatistic
 """
@@ -36,9 +36,9 @@ class HStatistic:
         Names of the features.
     values : array of shape (n_pairs,)
         H squared: the fraction of the variance of the joint partial dependence that is not the sum of the two single
-        ones. 0: no interaction. With classes or several targets, variances are added over them.
+        ones. 0: no interaction. With classes or multi-output, variances are added over the outputs.
     strengths : array of shape (n_pairs,)
-        The square root of the variance that is interaction, in the units of the prediction: it is small where H
+        The square root of the variance due to the interaction, in the units of the prediction. It is small where H
         squared is large only because neither feature has an effect.
     n_rows : int
         Number of rows that were used.

@@ -1,7 +1,7 @@
-"""Mean decrease in impurity: how much the splits on a feature decreased the impurity.
+"""Mean decrease in impurity: the total decrease in impurity by the splits on a feature.
 
-    on_training_rows    mean decrease in impurity, as `feature_importances_`: on the rows that chose the splits
-    on_new_rows         the decrease of the same splits on rows that the tree has not seen ("debiased")
+    on_training_rows    mean decrease in impurity on the training rows, as `feature_importances_`
+    on_new_rows         decrease of the same splits on rows that the tree has not seen ("debiased")
 
 The first favors features with many values: with many candidates, some split always looks good on the rows that choose
 it. The second is MDI-oob of Li, Wang, Basu, Kumbier and Yu (2019). The decrease of a split is the covariance, over the
@@ -127,7 +127,7 @@ def add_decreases(sums: FloatArray, tree: Forest, leaves: IntArray, target: Arra
 
 
 def weigh_classes(training: TrainingData) -> FloatArray:
-    """Weight each row by its class weight when the trees grew; "balanced" by the table, for every tree."""
+    """Weight each row by its class weight in the fit; "balanced" weights are those of the table, for every tree."""
     growth, target = training.model.growth_, training.reading.table.target
     if growth.class_weight == "none":
         return np.ones(training.n_rows)

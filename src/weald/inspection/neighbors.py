@@ -34,7 +34,7 @@ from weald.estimators.training_data import TrainingData, read_again
 from weald.forest.forest import Forest
 from weald.inspection.mdi import class_probabilities
 
-MOST_ENTRIES = 2**29  # of a sparse result: 6 GiB
+MOST_ENTRIES = 2**29  # limit for entries of a sparse result: 6 GiB
 
 
 class Nearest(NamedTuple):
@@ -191,7 +191,7 @@ class Neighbors:
         return _largest(self.weights(X, k=k), k)
 
     def nearest_of_leaves(self, leaves: IntArray, k: int) -> Nearest:
-        """Do the same for rows whose leaves are known (rows x trees)."""
+        """Find the neighbors of rows whose leaves are known (rows x trees)."""
         return _largest(self._weigh(leaves, k, by_row=False), k)
 
     def targets_of(self, rows: IntArray) -> Array:
@@ -293,7 +293,7 @@ class Neighbors:
         return self.training.out_of_bag(range(self.training.forest.n_trees)).T
 
     def _out_of_bag_leaves(self) -> IntArray:
-        """Find the leaf of each training row in each tree that has not seen it; -1 in the others."""
+        """Find the leaf of each training row in each tree for which it is out of bag; -1 in the other trees."""
         leaves: IntArray = np.where(self._is_new(), self._leaves(), -1).astype(np.int32)
         return leaves
 
@@ -351,7 +351,7 @@ class Neighbors:
         return shares
 
     def _places(self) -> IntArray:
-        """Positions of the rows of the table in the user's data, which includes rows of weight 0."""
+        """Positions of the table's rows in the user's data, which may also have rows of weight 0."""
         kept = self.training.reading.kept
         return np.arange(self.training.n_rows) if kept is None else np.flatnonzero(kept)
 

@@ -1,7 +1,7 @@
-"""Dependence of predictions on features: partial dependence, individual conditional expectations, local effects.
+"""Partial dependence, individual conditional expectation (ICE) and accumulated local effects (ALE).
 
-    dependence      any fitted model, rows    ->    curves
-    integrate       sums of an engine         ->    values at each place
+    dependence      a fitted model and rows   ->    curves
+    integrate       the sums of an engine     ->    values at each point
 
 A forest's prediction is a step function of each numeric feature, so partial dependence is exact at every value, not
 only on a grid. One pass over the rows gives the curves of all features: see `engines/free_features.py`.
@@ -30,10 +30,10 @@ from weald.inspection.free_axes import Axis, Column, free_features, read_points,
 from weald.inspection.importance_result import names_of
 
 KINDS = ("partial", "individual", "ale")
-N_BINS = 50  # of local effects, and points of individual curves
-N_POINTS_OF_PAIRS = 100  # of each of two features, if there are more thresholds
-PLACES_AT_ONCE = 2**25  # values of steps that are computed in one pass
-MOST_VALUES = 2**28  # in a result: 2 GiB
+N_BINS = 50  # bins for local effects, and points of individual curves
+N_POINTS_OF_PAIRS = 100  # points per feature of a pair, if there are more thresholds
+PLACES_AT_ONCE = 2**25  # values computed in one pass
+MOST_VALUES = 2**28  # size limit of a result: 2 GiB
 LARGE = 2.0**900  # sums of larger values could overflow
 
 
@@ -145,7 +145,7 @@ def partial_curves(request: Request) -> list[DependenceCurve]:
 
 
 def _axes(request: Request, groups: Sequence[Group], most: int | None = None) -> dict[int, Axis]:
-    """Choose the points of each feature; `most`: fewer quantiles if there are more thresholds."""
+    """Choose the points of each feature: all thresholds, or `most` quantiles if there are more."""
     features = sorted({feature for group in groups for feature in group})
     points = request.points
     thresholds = thresholds_of(request.forests[0]) if points in (None, "thresholds") or isinstance(points, dict) else []
@@ -164,7 +164,7 @@ def _axes(request: Request, groups: Sequence[Group], most: int | None = None) ->
 
 
 def partial_values(request: Request, groups: Sequence[Group], axes: Mapping[int, Axis]) -> list[FloatArray]:
-    """Compute the mean prediction at all places of each group (places of each feature x outputs)."""
+    """Compute the mean prediction at all points of each group (points of each feature x outputs)."""
     if not groups:
         return []
     values = request.values()
@@ -178,7 +178,7 @@ def partial_values(request: Request, groups: Sequence[Group], axes: Mapping[int,
         sums = _sum_up(part, values * scale, free)
         found += [one / scale for one in integrate(sums, free, request.rows.total)]
     if request.model.task is Task.CLASSIFICATION:
-        found = [one.clip(0, 1) for one in found]  # sums of differences may be a rounding error away
+        found = [one.clip(0, 1) for one in found]  # sums of differences have rounding errors
     return found
 
 
@@ -196,7 +196,7 @@ def _require_room(groups: Sequence[Group], axes: Mapping[int, Axis], width: int)
 
 
 def _passes(groups: Sequence[Group], axes: Mapping[int, Axis], width: int) -> Iterator[list[Group]]:
-    """Divide groups so that the values of a pass fit into memory."""
+    """Divide the groups into passes whose values fit into memory."""
     some: list[Group] = []
     size = 0
     for group in groups:
@@ -210,7 +210,7 @@ def _passes(groups: Sequence[Group], axes: Mapping[int, Axis], width: int) -> It
 
 
 def _sum_up(request: Request, values: FloatArray, free: FreeFeatures, bins: LocalBins | None = None) -> DependenceSums:
-    """Let the engine add up the values of leaves, block by block."""
+    """Sum the values of leaves in the engine, block by block."""
     total: DependenceSums | None = None
     n_rows = request.rows.n_rows
     for block, weight, at in request.rows.cut():
@@ -237,7 +237,7 @@ def integrate(sums: DependenceSums, free: FreeFeatures, total: float) -> list[Fl
                 values[:n] += values[n]
             else:
                 values[: n + 1] = np.cumsum(values[: n + 1], axis=0)
-            values[n] = values[n - 1]  # the place behind the last point is not used
+            values[n] = values[n - 1]  # the entry after the last point is unused
             values = np.moveaxis(values, 0, axis)
         found.append((values + (sums.total - on_path)) / total)
     return found
@@ -256,7 +256,7 @@ def individual_curves(request: Request) -> list[DependenceCurve]:
     """Predict each row with each value."""
     axes = [_individual_axis(request, feature) for (feature,) in request.groups]
     width, n_rows = request.values().shape[1], request.rows.n_rows
-    n_points = sum(len(axis.points) + 1 for axis in axes)  # and missing
+    n_points = sum(len(axis.points) + 1 for axis in axes)  # plus one for missing values
     if n_points * n_rows * width > MOST_VALUES:
         raise ParameterError(
             f"The individual curves of {n_rows:,} rows at {n_points:,} points would need more than 2 GiB. Give fewer "
@@ -285,7 +285,7 @@ def _individual_curve(request: Request, axis: Axis) -> DependenceCurve:
         if request.watch is not None:
             request.watch((i + 1) / len(places))
     average = np.average(found, axis=0, weights=request.rows.weight)
-    values = np.concatenate([average[:-1], average[-2:]])  # with the place that is not used
+    values = np.concatenate([average[:-1], average[-2:]])  # with the unused entry
     individual = found[:, :-1] if request.outputs() is not None else found[:, :-1, 0]
     return _curve(request, "individual", (axis,), values, individual)
 
@@ -303,7 +303,7 @@ def _predict_with(request: Request, feature: int, value: float) -> FloatArray:
 
 
 def _dense(block: Native) -> FloatArray:
-    dense: FloatArray = (block.toarray() if sparse.issparse(block) else block).astype(np.float64)  # a copy
+    dense: FloatArray = (block.toarray() if sparse.issparse(block) else block).astype(np.float64)  # makes a copy
     return dense
 
 
@@ -340,7 +340,7 @@ class _Bins:
     """The bins of one feature."""
 
     of_row: IntArray  # NO_BIN: missing
-    of_step: IntArray  # by point: that of the threshold before it; NO_BIN: none
+    of_step: IntArray  # by point: bin of the threshold before it; NO_BIN: none
     column: FloatArray
 
     @classmethod
@@ -375,7 +375,7 @@ class _Bins:
 
 
 def _joined(bins: Mapping[int, _Bins], free: FreeFeatures, n_rows: int) -> LocalBins:
-    """Join the bins of all features; the others have none."""
+    """Join the bins of all features; features without bins get NO_BIN."""
     of_row = np.full((len(free.n_points), n_rows), NO_BIN, dtype=np.uint16)
     for feature, of_feature in bins.items():
         of_row[feature] = of_feature.of_row

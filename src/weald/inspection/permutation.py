@@ -1,10 +1,10 @@
 """Permutation importance: the increase in the error when a feature's values are permuted among rows.
 
     by_trees          Breiman's: each tree on its own out-of-bag rows, averaged over trees
-    by_rows           the same, row by row: the importance of features for each prediction
+    by_rows           importance for each row: the importance of features for a single prediction
     by_forest         the whole forest, on the votes of the trees that have not seen a row
     by_concordance    the same for a survival forest: the decrease of its concordance index
-    within_cells      as by_trees, but permuting only among rows with similar values of correlated features
+    within_cells      as by_trees, but only rows with similar values of correlated features exchange values
 
 For a feature that is independent of all others and of the target, a row's own value and another row's are
 exchangeable, so the expected increase is 0: this is the null hypothesis of the p-values.
@@ -32,12 +32,12 @@ WHOLE_FOREST = 2**32 - 1  # used as tree number if all trees use the same permut
 
 @dataclass(frozen=True)
 class Increases:
-    """Increases of the loss."""
+    """Increases in loss by permutation."""
 
     by_tree: FloatArray  # trees x groups: means over its out-of-bag rows; NaN: it has none
     by_row: FloatArray  # rows x groups: means over the trees to which the row is new; NaN: there are none
-    squares: FloatArray  # rows x groups: sums of squares over those trees; empty: not requested
-    n_trees: IntArray  # by row: number of those trees
+    squares: FloatArray  # rows x groups: sums of squares over these trees; empty: not requested
+    n_trees: IntArray  # by row: number of these trees
 
 
 def permute(question: ImportanceRequest, cells: Cells | None = None, *, squares: bool = False) -> Increases:

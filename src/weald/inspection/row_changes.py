@@ -1,10 +1,10 @@
 """The smallest changes of one feature that change the prediction of a row.
 
-    Change         a feature, its new value, and what is then predicted
+    Change         a feature, its new value, and the resulting prediction
     list_changes   a row    ->    changes, the smallest first
 
-A forest's prediction for a row is a step function of each feature. One pass gives those of all features, exact between
-all thresholds of the forest; a change that is reported has been predicted again.
+A forest's prediction for a row is a step function of each feature. One pass gives the functions of all features,
+exact between all thresholds of the forest. Every reported change is checked by predicting the changed row.
 """
 
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ from weald.inspection.partial_dependence import partial_values
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
-AT_ONCE = 16  # candidates of a feature that are predicted together
-ROUNDING = 1e-9  # of the step function, relative to its largest value
-HALF = 0.5  # standard deviations of the training targets that count as a move
+AT_ONCE = 16  # number of candidates predicted together
+ROUNDING = 1e-9  # tolerance for the step function, relative to its largest value
+HALF = 0.5  # default change of a mean, in standard deviations of the training targets
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Change:
     """A change of one feature that changes the prediction."""
 
     feature: str
-    value: str  # of the row
+    value: str  # value of the feature in the row
     to: str  # "above 2.45", "at most 2.45", or a category
     prediction: Label  # after the change
     result: float  # its probability, or the mean
@@ -45,12 +45,12 @@ class Change:
 class Aim:
     """The goal of a change."""
 
-    predicted: FloatArray  # now: probabilities, or the mean
-    move: float | None  # by how much a mean has to move; None: another class
+    predicted: FloatArray  # prediction for the row: probabilities, or the mean
+    move: float | None  # required change of a mean; None: the class must change
 
     @classmethod
     def of(cls, model: "TreeModel", predicted: FloatArray, move: float | None) -> "Aim":
-        """Choose a move if none is given: half a standard (or mean absolute) deviation of the training targets."""
+        """Return the default change of a mean: half a standard (or mean absolute) deviation of the training targets."""
         if model.task is Task.CLASSIFICATION:
             return cls(predicted, None)
         spread = float(model.forest_.impurity[model.forest_.tree_start[:-1]].mean())
@@ -59,7 +59,7 @@ class Aim:
         return cls(predicted, HALF * spread if move is None else float(move))
 
     def may_be_met(self, values: FloatArray) -> BoolArray:
-        """Mark the predictions (places x outputs) that reach the goal, or miss it by a rounding error."""
+        """Mark the predictions (points x outputs) that reach the goal within rounding."""
         margin = ROUNDING * float(np.abs(values).max())
         if self.move is None:
             now = int(self.predicted.argmax())
@@ -76,7 +76,7 @@ class Aim:
         return np.asarray((away >= self.move) & (away > 0), dtype=np.bool_)
 
     def words(self) -> str:
-        """Describe the aim."""
+        """Describe the goal."""
         if self.move is None:
             return "change the prediction"
         distance = f"{self.move:,.0f}" if self.move >= 1000 else format_number(self.move)
@@ -92,7 +92,7 @@ def list_changes(
     move: float | None,
     most: int,
 ) -> tuple[tuple[Change, ...], str]:
-    """Find the smallest change of each feature, and describe what it achieves."""
+    """Find the smallest change of each feature that reaches the goal."""
     aim = Aim.of(model, predicted, move)
     features = np.unique(model.forest_.feature[model.forest_.feature >= 0]).tolist()
     groups = tuple((feature,) for feature in features)
@@ -129,7 +129,7 @@ class _Search:
         return float(self.request.rows.column(self.feature)[0])
 
     def find(self, values: FloatArray, aim: Aim) -> Change | None:
-        """Find the nearest place at which the aim is met."""
+        """Find the nearest point that reaches the goal."""
         here, distances = self._here(), self._distances()
         places = np.flatnonzero(aim.may_be_met(values))
         places = places[(places != here) & np.isfinite(distances[places])]
@@ -155,7 +155,7 @@ class _Search:
         )
 
     def _here(self) -> int:
-        """Return the place of the row's value; of a missing one that of the middle."""
+        """Return the index of the row's value; for a missing value, the middle."""
         if not np.isnan(self.value):
             return int(self.axis.find(np.array([self.value]))[0])
         if self.data is not None and self.axis.is_ordered and len(self.data.known):
@@ -163,7 +163,7 @@ class _Search:
         return len(self.axis.points) // 2
 
     def _distances(self) -> FloatArray:
-        """Return how far each place is: the fraction of the data, or of all places, between it and the row's value."""
+        """Return the distance of each point from the row's value: the fraction of data (or points) in between."""
         n = len(self.axis.points)
         if not self.axis.is_ordered:
             if self.data is None:
@@ -175,7 +175,7 @@ class _Search:
         if self.data is None or not len(self.data.known):
             return steps
         ordered = np.sort(self.data.known)
-        # The first value at each place that is nearer to the row, and how many values of the data are passed
+        # The value at each point that is nearest to the row, and the number of data values in between
         new = self._values(places, here)
         now = self.value if not np.isnan(self.value) else self.axis.points[here]
         ranks = np.searchsorted(ordered, np.where(places > here, new, np.inf), side="left")
@@ -185,7 +185,7 @@ class _Search:
         return passed + 1e-9 * steps
 
     def _values(self, places: IntArray, here: int) -> FloatArray:
-        """Return the value at each place that is nearest to the row's."""
+        """Return the value at each point that is nearest to the row's value."""
         points = self.axis.points
         if self.axis.labels is not None:
             return points[places]
@@ -193,7 +193,7 @@ class _Search:
         return np.where(places > here, np.nextafter(below, np.inf), points[places])
 
     def _predict(self, places: IntArray, here: int) -> FloatArray:
-        """Predict the row with new values (places x outputs)."""
+        """Predict the row with new values (points x outputs)."""
         rows = np.repeat(self.request.rows.blocks[0].astype(np.float64), len(places), axis=0)
         rows[:, self.feature] = self._values(places, here)
         sums = sum_votes(self.model, self.model.forest_, rows) / self.model.forest_.vote_total

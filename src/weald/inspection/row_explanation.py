@@ -1,10 +1,10 @@
-"""Why does a model predict this for one row? Contributions, near training rows, and the smallest changes, as text.
+"""Explaining one prediction: contributions, nearest training rows, and the smallest changes, as text.
 
 explain_one_row       a model, a row, optionally data    ->    ForestRowExplanation
-explain_matrix_row    the same for a row that has been read
-list_neighbors        the training rows that determine the prediction of a row
-Contribution          the SHAP value of a feature, with the row's value and how unusual it is
-Neighbor              a training row that determines the prediction
+explain_matrix_row    explains a row that has already been read
+list_neighbors        the training rows with the largest weights in a prediction
+Contribution          the SHAP value of a feature, with the row's value and its rank in the data
+Neighbor              a training row with a large weight in the prediction
 """
 
 import math
@@ -32,24 +32,24 @@ from weald.inspection.shap_values import RowsToExplain, explain_rows, refuse_ker
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
-MOST = 10  # contributions that are printed
+MOST = 10  # number of printed contributions
 N_NEIGHBORS = 5
 N_CHANGES = 5
 
 
 @dataclass(frozen=True)
 class Contribution:
-    """What the value of a feature contributes to a prediction."""
+    """The contribution of a feature's value to a prediction."""
 
     feature: str
-    value: str  # of the row
+    value: str  # value of the feature in the row
     contribution: float  # its SHAP value
     quantile: float | None  # fraction of the data below the value; None: a category, missing, or no data is given
     frequency: float | None  # fraction of the data with this category, or missing like the value
 
     @property
     def standing(self) -> str:
-        """How the value compares with the data."""
+        """Comparison of the value with the data, as text."""
         if self.quantile is not None:
             below = self.quantile
             word, part = ("higher", 100 * below) if below >= 0.5 else ("lower", 100 - 100 * below)
@@ -59,10 +59,10 @@ class Contribution:
 
 @dataclass(frozen=True)
 class Neighbor:
-    """A training row that determines the prediction."""
+    """A training row with a large weight in the prediction."""
 
-    row: int  # in the training data
-    weight: float  # its share of the prediction
+    row: int  # row number in the training data
+    weight: float  # weight in the prediction
     target: Label
 
 
@@ -73,7 +73,7 @@ class ForestRowExplanation:
     Attributes
     ----------
     prediction : label or float
-        What the model predicts.
+        The prediction of the model.
     output : label or None
         The class that is explained; None for regression.
     value : float
@@ -98,7 +98,7 @@ class ForestRowExplanation:
     contributions: tuple[Contribution, ...]
     changes: tuple[Change, ...]
     neighbors: tuple[Neighbor, ...]
-    aim: str  # what changes do, as text
+    aim: str  # the goal of changes, as text
 
     def __repr__(self) -> str:
         return short_repr(self)
@@ -107,7 +107,7 @@ class ForestRowExplanation:
         return self.text()
 
     def text(self, most: int = MOST) -> str:
-        """Write the explanation with at most this number of contributions."""
+        """Return the explanation as text, with at most this number of contributions."""
         return "\n\n".join(part for part in (self._head(most), self._say_changes(), self._say_neighbors()) if part)
 
     def to_dict(self) -> dict[str, Any]:
@@ -256,7 +256,7 @@ def _output(model: "TreeModel", predicted: FloatArray, label: Label) -> int:
 def _contributions(
     model: "TreeModel", row: Matrix, table: WeightedRows | None, values: FloatArray, names: Names
 ) -> tuple[Contribution, ...]:
-    """Describe features by the magnitude of their contributions."""
+    """List the contributions, the largest magnitude first."""
     cells = np.asarray(row.toarray() if hasattr(row, "toarray") else row, dtype=np.float64)[0]
     order = [int(f) for f in np.argsort(-np.abs(values), kind="stable") if values[f]]
     found = []
@@ -285,7 +285,7 @@ def _standing(column: Column, value: float) -> tuple[float | None, float | None]
 def list_neighbors(
     model: "TreeModel", row: Matrix, near: Neighbors, seen: BoolArray | None = None
 ) -> tuple[Neighbor, ...]:
-    """Find the training rows with the largest weights; `seen`: trees that do not count."""
+    """Find the training rows with the largest weights; `seen` marks trees that are left out."""
     leaves = open_engine(model.engine).local.leaves(model.forest_, row, 1, None)
     counted = leaves if seen is None else np.where(seen, -1, leaves).astype(np.int32)
     found = near.nearest_of_leaves(counted, N_NEIGHBORS)

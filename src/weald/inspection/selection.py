@@ -40,8 +40,8 @@ from weald.inspection.importance_result import Importance
 class Trial:
     """A set of features, with its error."""
 
-    features: tuple[int, ...]  # by number, ascending
-    error: float  # out-of-bag misclassification rate, or mean squared error
+    features: tuple[int, ...]  # feature numbers, ascending
+    error: float  # misclassification rate or mean squared error, out of bag
     std_error: float
 
 
@@ -266,8 +266,8 @@ def cross_validate(selector: FeatureSelector, data: SelectionData) -> float:
         whole = part.fit(clone(selector.forest))
         _, _, chosen = choose(selector, whole, part)
         model, _ = part.grow_on(whole, chosen.features)
-        said = model.predict(take(data.X, fold, list(chosen.features)))
-        losses[fold] = said != target[fold] if is_classifier else (said - target[fold]) ** 2
+        predicted = model.predict(take(data.X, fold, list(chosen.features)))
+        losses[fold] = predicted != target[fold] if is_classifier else (predicted - target[fold]) ** 2
     return float(np.average(losses, weights=None if data.weight is None else np.asarray(data.weight)))
 
 

@@ -1,7 +1,7 @@
 """SHAP values: how much each feature moved the prediction of a row away from the base value.
 
 explain        any X    ->  Explanation
-explain_rows   rows that have been read    ->  Explanation
+explain_rows   rows already read           ->  Explanation
 shap_values    any X    ->  an array, as `model.shap_values`
 
 The game is path-dependent: a split on an unknown feature sends a row to both sides, in proportion to the weights of the
@@ -49,15 +49,15 @@ if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
 LARGE = 2.0**1000  # sums of larger numbers may overflow
-BATCH_BYTES = 2**27  # of bags that are drawn at a time
+BATCH_BYTES = 2**27  # memory limit for bags
 
 
 @dataclass(frozen=True)
 class RowsToExplain:
-    """Rows, and the trees that count for each."""
+    """Rows, and the trees that are used to explain each row."""
 
-    numbers: Matrix  # as the trees read them
-    is_new: BoolArray | None = None  # trees x rows: the tree counts for the row; None: all do
+    numbers: Matrix  # values in the form that trees read
+    is_new: BoolArray | None = None  # trees x rows: whether the tree explains the row; None: all do
     background: Matrix | None = None  # rows of the interventional game; None: the game is path-dependent
 
     @property
@@ -114,7 +114,7 @@ def explain(
     -------
     Explanation
         `values`, `base_values`, `data`, `feature_names`; plots: `bar()`, `beeswarm()`, `waterfall(row)`. For a
-        classifier of several targets, a list with an explanation of each.
+        multi-output classifier, a list with one explanation per target.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def explain_rows(
     interactions: bool = False,
     verbose: int = 0,
 ) -> "Explanation | list[Explanation]":
-    """Explain rows that have been read; see `explain`."""
+    """Explain rows that have already been read; see `explain`."""
     table = ExplainedTable.of(model, rows, feature_names)
     models = each_target(model)
     n_passes = (1 + interactions) * sum(len(outputs_to_compute(one.forest_)) for one in models)
@@ -212,7 +212,7 @@ def _read_out_of_bag(model: "TreeModel", data: TrainingArguments) -> RowsToExpla
 
 
 def _spread(X: Matrix, kept: BoolArray) -> Matrix:
-    """Add the rows of weight 0, which were left out of the fit and which no tree explains: without values."""
+    """Add the rows of weight 0, which were left out of the fit; they have no values."""
     if sparse.issparse(X):
         places = np.flatnonzero(kept)
         chosen = sparse.csr_matrix((np.ones(len(places)), (places, np.arange(len(places)))), (len(kept), len(places)))
@@ -224,7 +224,7 @@ def _spread(X: Matrix, kept: BoolArray) -> Matrix:
 
 
 def _refuse(model: "TreeModel", X: TableLike) -> None:
-    """Refuse what cannot be explained."""
+    """Raise an error for models and tables that cannot be explained."""
     check_is_fitted(model)
     require_uncalibrated(model, "Explaining predictions")
     refuse_kernels(model)
@@ -239,7 +239,7 @@ def _refuse_collection(name: str, table: TableLike) -> None:
 
 
 def refuse_kernels(model: "TreeModel") -> None:
-    """Refuse trees that are not grown from the columns of X."""
+    """Raise an error if the trees do not split by columns of X."""
     if model._features is not Features:  # noqa: SLF001  (the class attribute says which kind)
         raise ParameterError(
             "The trees of a kernel forest split by the kernel values of prototypes, not by the columns of X, so its "
@@ -297,7 +297,7 @@ def _divide(sums: FloatArray, scale: FloatArray) -> None:
 def _sum_over_trees(
     model: "TreeModel", answers: "LeafAnswers", rows: RowsToExplain, watches: Iterator[Watch | None], *, pairs: bool
 ) -> FloatArray:
-    """Let the engine compute one output after the other. Probabilities of two classes move by the same amounts."""
+    """Compute one output after the other. With two classes, values of the first are those of the second, negated."""
     engine, forest, n_threads = open_engine(model.engine).local, model.forest_, count_threads(model.n_jobs)
     sums = np.empty((rows.n_rows, *[forest.n_features] * (1 + pairs), forest.width))
     for k in outputs_to_compute(forest):
@@ -321,16 +321,16 @@ def outputs_to_compute(forest: Forest) -> range:
 
 @dataclass(frozen=True)
 class LeafAnswers:
-    """The predictions of leaves, and how much each tree counts."""
+    """The predictions of leaves, and the weight of each tree."""
 
     forest: Forest
     of_nodes: FloatArray | sparse.csc_array  # nodes x outputs; 0 for splits
     tree_weight: FloatArray
-    unit: float  # that the predictions of leaves are expressed in, so that sums stay finite
+    unit: float  # unit of the leaf predictions, chosen so that sums stay finite
 
     @classmethod
     def of(cls, forest: Forest, voting: str, n_background: int = 1) -> "LeafAnswers":
-        """Read the leaves of a forest; values are summed over this number of background rows."""
+        """Collect the leaf predictions of a forest; values are summed over this number of background rows."""
         forest.require_votes()
         if forest.task is Task.REGRESSION:
             n_bits = (forest.n_trees * n_background).bit_length() + 2
@@ -369,7 +369,7 @@ def leaf_probabilities(forest: Forest, voting: str) -> "sparse.csc_array":
         probabilities = forest.leaf_weight / np.repeat(_sums(forest.leaf_weight, lengths), lengths)
     nodes = np.repeat(leaves, lengths)
     if voting == "hard":
-        order = np.lexsort((classes, -probabilities, nodes))  # the first of each leaf wins
+        order = np.lexsort((classes, -probabilities, nodes))  # on a tie, the first class of the leaf
         order = order[np.unique(nodes[order], return_index=True)[1]]
         nodes, classes, probabilities = nodes[order], classes[order], np.ones(len(order))
     return sparse.csc_array((probabilities, (nodes, classes)), shape=(forest.n_nodes, forest.n_classes))
@@ -395,14 +395,14 @@ class ExplainedTable:
 
     @classmethod
     def of(cls, model: "TreeModel", rows: RowsToExplain, feature_names: Sequence[str] | None) -> "ExplainedTable":
-        """Convert rows back to the values and names that users know."""
+        """Convert rows back to the user's values and names."""
         numbers = to_dense(rows.numbers)
         ordered = np.ones(model.n_features_in_, dtype=np.bool_)
         ordered[list(model.schema_.categorical)] = False
         return cls(numbers, _with_labels(numbers, model.schema_), _names(model, feature_names), ordered)
 
     def explanation(self, found: list[FloatArray | None], outputs: list[Label] | None) -> Explanation:
-        """Put values and rows together; without names of outputs, the dimension of outputs is dropped."""
+        """Combine values and rows; without output names, the dimension of outputs is dropped."""
         values, base, pairs = found if outputs is not None else [_first(array) for array in found]
         assert values is not None and base is not None  # noqa: S101, PT018  (for the type checker: only pairs may be None)
         return Explanation(values, base, self.data, self.names, outputs, self.numbers, self.ordered, pairs)

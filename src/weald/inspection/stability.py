@@ -73,16 +73,18 @@ def stability(
     rows = X if X_test is None else X_test
     n_rows = count_rows(rows)
     probes = np.linspace(0, n_rows - 1, min(N_PROBES, n_rows)).astype(np.int64)
-    said: list[Array] = []
+    predictions: list[Array] = []
     together: list[FloatArray] = []
     for model, _ in fit_repeatedly(estimator, X, target, n_repeats, random_state):
-        said.append(np.asarray(model.predict(rows)))
+        predictions.append(np.asarray(model.predict(rows)))
         if hasattr(model, "apply"):
             together.append(_find_same_leaf(np.asarray(model.apply(rows)), probes))
     pairs = list(combinations(range(n_repeats), 2))
     changes: FloatArray = np.zeros(n_rows)
     for i, j in pairs:
-        changes += (said[i] != said[j]) if is_classifier(estimator) else (said[i] - said[j]) ** 2
+        changes += (
+            (predictions[i] != predictions[j]) if is_classifier(estimator) else (predictions[i] - predictions[j]) ** 2
+        )
     changes = changes / len(pairs)
     change = float(changes.mean())
     if not is_classifier(estimator):

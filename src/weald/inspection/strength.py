@@ -21,7 +21,7 @@ from weald.estimators.out_of_bag import Bagged
 from weald.estimators.training_data import open_bags
 from weald.forest.shrinkage import find_classes
 
-TREES_AT_ONCE = 16  # whose leaves and bags are held in memory
+TREES_AT_ONCE = 16  # trees whose leaves and bags are in memory at the same time
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Strength:
     strength: float  # mean margin of the forest
     correlation: float  # mean correlation of the trees' raw margins
     bound: float  # upper bound of the error of a forest of such trees; infinite if the strength is not positive
-    error: float  # of the forest, out of bag, with one vote per tree
+    error: float  # out-of-bag error of the forest, with one vote per tree
     margins: FloatArray  # by row: fraction of votes for the true class minus that for the best other
     deviations: FloatArray  # by tree: standard deviation of its raw margin
 
@@ -117,14 +117,14 @@ def _deviations(bagged: Bagged, rows: Array, truth: IntArray, others: IntArray, 
         some = bagged.forest.take(range(first, min(first + TREES_AT_ONCE, n_trees)))
         leaves = bagged.engine.leaves(some, rows, bagged.n_threads, None)
         bags = bagged.engine.bags(bagged.codes, bagged.growth, some.origins, bagged.n_threads)
-        said = find_classes(some)[leaves + some.tree_start[:-1]]
+        predicted = find_classes(some)[leaves + some.tree_start[:-1]]
         for t, has_vote in enumerate(some.has_vote()):
             outside = weight * (bags[t] == 0)
             if not (has_vote and outside.any()):
                 yield math.nan
                 continue
-            right = float(np.average(said[:, t] == truth, weights=outside))
-            other = float(np.average(said[:, t] == others, weights=outside))
+            right = float(np.average(predicted[:, t] == truth, weights=outside))
+            other = float(np.average(predicted[:, t] == others, weights=outside))
             yield math.sqrt(max(0.0, right + other - (right - other) ** 2))
 
 

@@ -25,10 +25,10 @@ def surface(
     scoring: Metric | str | None = None,
     verbose: int = 0,
 ) -> ErrorSurface:
-    """Compute the error on new data for every setting of some stopping rules, without growing a tree.
+    """Compute the error on new data for every setting of some stopping rules, without growing trees again.
 
-    Each number is the error of the model that a fit with that setting gives: see `truncate`. For the out-of-bag error
-    of a forest, see `forest.oob_.surface`.
+    Each number is the error of the model that a fit with this setting would give: see `truncate`. For the out-of-bag
+    error of a forest, see `forest.oob_.surface`.
 
     Parameters
     ----------

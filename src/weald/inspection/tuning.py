@@ -47,10 +47,10 @@ class TuningStep:
 
     params: dict[str, object]
     error: float  # minimized: the out-of-bag error, or with `scoring` minus the score
-    interval: tuple[float, float]  # of the out-of-bag error, 95 percent; NaN where a forest was scored when truncated
-    seconds: float  # of the forest and the pass over its paths, divided by the settings that they serve
-    forest: int  # number of the forest that was grown for it, from 0
-    is_best: bool  # so far
+    interval: tuple[float, float]  # 95 percent interval of the out-of-bag error; NaN for scores of truncated forests
+    seconds: float  # time of the fit and the pass over its paths, divided by the number of settings
+    forest: int  # index of the forest grown for it
+    is_best: bool  # whether it was the best setting so far
 
     @property
     def score(self) -> float:
@@ -133,7 +133,7 @@ def tune(
     "one_by_one" goes through them in the order of the grid, tries all values of one while the others are fixed, and
     keeps the best; it repeats this until nothing changes. "grid" tries every combination. A setting is better only if
     its error is lower; ties go to the first. As in `ErrorSurface.choose`, numbers of trees so low that rows cannot be
-    scored, which more trees of the same forest can, are in the path but are not chosen.
+    scored, although a larger forest scores them, are in the path but are not chosen.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def suggest_grid(table: Table) -> dict[str, Sequence[object]]:
 
 
 class _Trial:
-    """Grows forests from one coded table, compares settings, and remembers them."""
+    """Grows forests from one coded table, and records the errors of all settings."""
 
     def __init__(self, forest: RandomForest, scoring: Metric | str | None, budget: float) -> None:
         if not isinstance(forest, RandomForest):
@@ -236,7 +236,7 @@ class _Trial:
         self.errors: dict[str, float] = {}
         self.steps: list[TuningStep] = []
         self.n_forests = 0
-        self.best: tuple[RandomForest, dict[str, object]] | None = None  # a forest, and how to truncate it
+        self.best: tuple[RandomForest, dict[str, object]] | None = None  # a forest, and the limits to truncate it to
         self.best_error = math.inf
 
     def read(self, data: TrainingArguments) -> None:
@@ -314,8 +314,8 @@ def _candidates(values: Mapping[str, Sequence[object]]) -> Iterator[dict[str, ob
 def _find_axes(forest: RandomForest, values: Mapping[str, Sequence[object]], *, own: bool) -> dict[str, list[object]]:
     """List the values of all stopping rules that are compared together.
 
-    With `own`, the value that the forest has comes first. Rules that are not in the grid are there with their own value
-    if the full forest cannot be grown with them: pruning comes after all others, and best-first growth depends on them.
+    With `own`, the forest's own value comes first. Rules that are not in the grid are included with their current value
+    if the full forest cannot be grown with them: pruning is applied last, and best-first growth depends on other rules.
     """
     if not features_of(forest).is_table:
         return {}
@@ -332,12 +332,12 @@ def _find_axes(forest: RandomForest, values: Mapping[str, Sequence[object]], *, 
     if growth and forest.ccp_alpha:
         axes.setdefault("ccp_alpha", [forest.ccp_alpha])
     if axes and "shrinkage" not in values and getattr(forest, "shrinkage", 0.0) == params.OUT_OF_BAG:
-        axes["shrinkage"] = list(SHRINKAGES)  # each setting has its own best one
+        axes["shrinkage"] = list(SHRINKAGES)  # each setting has its own best value
     return axes
 
 
 def _loosest(axes: Mapping[str, Sequence[object]], table: Table) -> dict[str, object]:
-    """Choose, of each stopping rule, the value under which a forest contains those of all other values."""
+    """Choose the loosest value of each stopping rule: its forest contains the forests of all other values."""
     found: dict[str, object] = {}
     of_growth = axes.keys() & set(GROWTH_LIMITS)
     for name, values in axes.items():

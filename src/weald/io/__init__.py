@@ -2,13 +2,13 @@
 
 files            estimators to `.weald` files and back
 json_text        the same contents as JSON
-container        the container format: texts and arrays
+container        the container format: text and arrays
 words            features of the format that a reader must support
 values           parameters and notes as JSON and arrays
 packing          a forest as few small arrays
 plain_arrays     a forest's arrays uncompressed, for memory mapping
 kernel_parts     the kernel and prototypes of kernel forests
-multi_output     forests of several targets, which share their trees
+multi_output     forests of multi-output models, which share their trees
 derived_values   numbers that can be computed from others and are left out of a file
 tree_shape       the shape of trees from leaf marks
 streams          compact encodings of arrays

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, TypeAlias
 PathLike: TypeAlias = str | os.PathLike[str]
 Buffer: TypeAlias = Any  # bytes, a view or an array: Python 3.11 has no type for objects with a buffer
 
-ABANDONED_AFTER = 3600.0  # seconds: a shared folder may hold files of processes on other machines
+ABANDONED_AFTER = 3600.0  # minimum age in seconds: a shared folder may have files of processes on other machines
 
 
 def write_file(path: PathLike, pieces: Iterable[Buffer]) -> None:
@@ -51,7 +51,7 @@ def open_new(path: PathLike) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _named(pipe: Path) -> Iterator[None]:
-    """Add the name of the pipe to the error: it could be mistaken for that of stdout."""
+    """Add the name of the pipe to the error, so that it is not mistaken for stdout."""
     try:
         yield
     except BrokenPipeError as error:

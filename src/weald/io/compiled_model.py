@@ -1,4 +1,4 @@
-"""A fitted model for services: a forest in the compiled core, and the columns of its fit.
+"""Compiled models for services: a forest in the compiled core, with the columns of its fit.
 
 compile_model    model -> a predictor of rows in any form
 CompiledModel    the predictor
@@ -23,7 +23,7 @@ COLUMNS = ("schema_", "n_features_in_", "feature_names_in_")
 
 
 def compile_model(model: "TreeModel", dtype: str) -> "CompiledModel":
-    """Pack the forest of a model, and keep the columns of its fit."""
+    """Pack the forest of a model, with the columns of its fit."""
     reader = object.__new__(type(model))
     kept = (*COLUMNS, *Rules._fields)
     reader.__dict__ = {name: value for name, value in vars(model).items() if name in kept}
@@ -31,7 +31,7 @@ def compile_model(model: "TreeModel", dtype: str) -> "CompiledModel":
 
 
 class CompiledModel:
-    """A predictor of `estimator.compile()`. Arrays of floats go to the compiled core as they are.
+    """A predictor made by `estimator.compile()`. Arrays of floats are passed to the compiled core unchanged.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class CompiledModel:
         Parameters
         ----------
         x : array, data frame, dict, tuple or list
-            An array of floats has categories as their codes; everything else is read as `predict` reads it. A dict or a
+            An array of floats has codes for categories; everything else is read as in `predict`. A dict or a
             Series has a value for each feature, by name; a tuple or a list has them in their order.
         threads : int, default=1
             Number of threads.
@@ -62,7 +62,7 @@ class CompiledModel:
         Returns
         -------
         array or float
-            Of a row the class probabilities, in the order of `classes_`, or the mean; of a table an array of them.
+            For a row, the class probabilities in the order of `classes_`, or the mean; for a table, an array of these.
         """
         if isinstance(x, np.ndarray) and x.dtype.char in "df" and x.dtype.isnative:
             if isinstance(x, np.ma.MaskedArray):
@@ -82,7 +82,7 @@ class CompiledModel:
         return type(self), (self._packed, self._reader)
 
     def _read_quickly(self, x: TableLike) -> Array | None:
-        """Read a dict, a tuple or a list with cells of the usual types; None: it is something else."""
+        """Read a dict, a tuple or a list with cells of the usual types; None for anything else."""
         schema = self._reader.schema_
         cells: list[Label] | tuple[Label, ...]
         if type(x) is dict and schema.names is not None:

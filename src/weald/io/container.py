@@ -22,7 +22,7 @@ from weald.data.types import Array, IntArray
 from weald.errors import FormatError
 
 MOST_HEADER = 2**22  # bytes; long lists are arrays
-MOST_DIGITS = 40  # of a whole number in the header
+MOST_DIGITS = 40  # limit for digits of a whole number in the header
 
 SLICE = 2**26  # bytes that are processed at a time
 LINE = 64  # bytes: alignment of the header and size unit of PACKED arrays

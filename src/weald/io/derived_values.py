@@ -1,4 +1,4 @@
-"""Predict the numbers of a forest from the shape and the leaves of its trees, so that files store only differences.
+"""Predict the numbers of a forest from its tree shapes and leaves, so that files need to store only differences.
 
 The predictions need not be exact, but must be the same on every machine. So this module uses only + - * /, whole
 numbers, ldexp and rint of doubles. core/files/decode.cpp computes the same predictions when it reads a file.
@@ -14,7 +14,7 @@ from weald.data.types import FloatArray, IntArray
 from weald.forest.forest import MISSING_LEFT
 from weald.io.tree_shape import Shape, halves
 
-MOST_CLASSES = 32  # with more classes, decreases are stored as they are
+MOST_CLASSES = 32  # with more classes, decreases are stored unpredicted
 LARGEST = 2.0**62
 
 

@@ -1,8 +1,8 @@
 """Model files: `.weald`.
 
     save, load       an estimator to a file, and back
-    write, read      the same as bytes
-    write_forest     a forest alone as bytes: what pickles carry
+    write, read      an estimator to bytes, and back
+    write_forest     a forest without estimator as bytes, for pickles
     read_forest
 
 A file is a safetensors container (`container.py`) with the arrays of the forest (`packing.py`), and with parameters and
@@ -73,8 +73,8 @@ RECORDS: dict[str, type] = {
 # Attributes of a fitted estimator other than the forest, the growth and the schema, which are written separately.
 LEARNED: dict[str, Hint] = {
     "altered_by_": str,
-    "class_labels_": np.ndarray | list,  # of a tree in a forest
-    "classes_": np.ndarray | list,  # lists for several targets
+    "class_labels_": np.ndarray | list,  # labels stored with a tree of a forest
+    "classes_": np.ndarray | list,  # lists for multi-output
     "event_times_": np.ndarray,  # of survival models
     "feature_names_in_": np.ndarray,
     "n_classes_": int | list,
@@ -88,7 +88,7 @@ LEARNED: dict[str, Hint] = {
     **kernel_parts.LEARNED,
 }
 IN_FILES = {"oob_fraction_": "oob_share_"}  # attributes that have another name in files
-TRAINING = "training"  # an optional note: facts about the training table that predictions do not need
+TRAINING = "training"  # an optional note on the training table, not needed for predictions
 OF_TRAINING = {"rows": "n_samples_fit_", "target": "target_name_", "data_hash": "data_hash_"}
 SHA256 = "[0-9a-f]{64}"
 APART = (
@@ -145,7 +145,7 @@ def write(
             f"A {name} cannot be written to a .weald file: it is not an estimator of weald itself, and a file "
             "contains no code. Save the estimator that it is derived from."
         )
-    check(model)  # so that a file that was saved can be loaded
+    check(model)  # checks that the file can be loaded
     writer = Writer()
     notes = {
         "estimator": name,
@@ -161,7 +161,7 @@ def write(
     way = words.MAPPABLE if mappable else words.ZLIB if compress else None
     targets: LeafTargets | None = vars(model).get("leaf_targets_")
     if targets is not None and targets.forest is not vars(model).get("forest_"):
-        targets = None  # they belong to other trees
+        targets = None  # out-of-bag results belong to other trees
     calibrator = calibrator_of(model)
     parts = None if calibrator is None else calibration.pack(calibrator)
     if parts is not None:
@@ -194,7 +194,7 @@ def _schema_fields(schema: Schema) -> dict[str, object]:
 
 
 def _check_notes(notes: dict[str, Json], forests: tuple[Forest, ...], writer: Writer) -> None:
-    """Read everything but the arrays of the forest again: a file that cannot be loaded must not be written."""
+    """Read the header back, so that no file is written that cannot be loaded."""
     try:
         notes = container.parse_json(_dumps(notes))
         reader = Reader(dict(writer.arrays), RECORDS)
@@ -207,7 +207,7 @@ def _check_notes(notes: dict[str, Json], forests: tuple[Forest, ...], writer: Wr
 
 
 def write_forest(forest: Forest) -> bytes:
-    """Write a forest without its estimator, not compressed."""
+    """Write a forest without its estimator, uncompressed."""
     return b"".join(_write(words.FOREST, {}, (forest,), Writer()))
 
 
@@ -422,7 +422,7 @@ def _read_model(notes: dict[str, Json], reader: Reader, heads: Sequence[Head]) -
 
 
 def _put_forests(model: "TreeModel", forests: tuple[Forest, ...], *, is_checked: bool) -> None:
-    """Give an estimator its forest, or one for each target."""
+    """Set the forest of an estimator, or the forests of all targets."""
     if len(forests) > 1:
         multi_output.check_trees(forests)
         model.forests_ = forests
@@ -434,12 +434,12 @@ def _put_forests(model: "TreeModel", forests: tuple[Forest, ...], *, is_checked:
 
 COMMON = ("head", "fingerprint", "zipped")
 LAMBDA = "lambda"  # the only entry of the note on shrinkage
-OPTIONAL = "optional"  # a note, and a prefix of array names, that readers ignore if they do not know them
+OPTIONAL = "optional"  # an optional note and an array prefix, which older readers ignore
 OTHERS = {"head", "fingerprint", "same"}
 
 
 def read_forest(buffer: Buffer) -> Forest:
-    """Read a forest from the bytes of `write_forest`. Its memory is not limited: it was pickled, and is trusted."""
+    """Read a forest from the bytes of `write_forest`, without a memory limit, since pickles are trusted."""
     contents, notes = _open(buffer, words.FOREST, check_data=True)
     require(notes.keys() - {words.SHRINKAGE, OPTIONAL} == set(COMMON), "It has missing or unknown notes.")
     opened = _Opened(contents, notes, sys.maxsize)
@@ -547,7 +547,7 @@ class _Opened:
             made.append(forest)
         parts = (
             words.PARTS - {words.ZERO_VOTES} if mapped else words.PARTS
-        )  # finding which trees vote would read the whole file
+        )  # checking which trees vote would read the whole file
         differ = " ".join(sorted((words.words_of(made) ^ self._parts) & parts))
         require(not differ, f"{words.REQUIRES} and the trees do not agree on {differ}.")
         if not mapped:
@@ -557,7 +557,7 @@ class _Opened:
         return tuple(made)
 
     def put_leaf_targets(self, model: "TreeModel", *, mapped: bool) -> None:
-        """Give an estimator the training targets of its leaves, if they are in the file."""
+        """Set the leaf targets of an estimator, if the file has them."""
         if self._targets:
             found = leaf_targets.unpack(self._targets, model.forest_, mappable=self._is_plain, mapped=mapped)
             model.__dict__["leaf_targets_"] = found
@@ -574,14 +574,14 @@ class _Opened:
             require(bool(np.isin(known, found.time).all()), "The times with events are invalid.")
 
     def put_calibration(self, model: "TreeModel") -> None:
-        """Give an estimator its calibration, if the file has one. It is checked even if the file is mapped."""
+        """Set the calibration of an estimator, if the file has one. It is checked even if the file is mapped."""
         if self._calibration is not None:
             note, arrays = self._calibration
             found = calibration.unpack(note, arrays, self.heads[0].n_classes)
             model.__dict__["calibrator_"] = replace(found, voting=voting_of(model))
 
     def put_kept_errors(self, model: "TreeModel", *, mapped: bool) -> None:
-        """Give an estimator the errors of its predictions, if they are in the file."""
+        """Set the stored errors of an estimator, if the file has them."""
         if self._errors is not None:
             note, arrays = self._errors
             model.__dict__["kept_errors_"] = kept_errors.unpack(
@@ -589,7 +589,7 @@ class _Opened:
             )
 
     def _first(self) -> Arrays:
-        """Return the arrays of the first target. Those of other targets have a number in front, which must be known."""
+        """Return the arrays of the first target. Arrays of other targets have their number as a prefix."""
         known = [f"{number}/" for number in range(1, len(self.heads))]
         first = {name: a for name, a in self._arrays.items() if "/" not in name}
         strange = [n for n in self._arrays if "/" in n and not n.startswith(tuple(known))]
@@ -633,7 +633,7 @@ def _parameters_of(kind: type["TreeModel"]) -> frozenset[str]:
 
 
 def _read_oob(model: "TreeModel", reader: Reader, written: Json) -> None:
-    """Read the out-of-bag results; those of several targets are among the learned attributes."""
+    """Read the out-of-bag results; multi-output models have them among the fitted attributes."""
     if written is None or _has_several(model):
         return
     state = reader.read_record(written, "OutOfBag")
@@ -678,7 +678,7 @@ def _check_model(model: "TreeModel", heads: Sequence[Head]) -> None:
         "seed_",
         *(("classes_", "n_classes_") if head.task is Task.CLASSIFICATION else ()),
     }
-    if not n:  # samples that are not rows of a table
+    if not n:  # the samples are not rows of a table
         needed.remove("n_features_in_")
     missing = needed - vars(model).keys()
     require(not missing, f"Attributes are missing: {', '.join(sorted(missing))}.")

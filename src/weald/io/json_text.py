@@ -1,12 +1,13 @@
-"""A model as JSON: the contents of its `.weald` file as text that any language can read.
+"""A model as JSON: the contents of its `.weald` file as text for any language.
 
     write_json    fitted model -> text, checked by reading it again
     from_json     text or a file of it -> the estimator
 
     {"format": "weald JSON 1.0", "texts": {...}, "notes": {...}, "arrays": {name: {"type", "shape", "values"}}}
 
-Texts, notes and arrays are those of the file (`files.py`), and so are the checks: JSON is converted to the bytes of a
-file first. Numbers that JSON does not have are "inf", "-inf" and "nan". docs/deployment/export.md lists the arrays.
+Texts, notes and arrays are those of the file (`files.py`). To read JSON, it is converted to the bytes of a file,
+so the same checks apply. Numbers that JSON does not have are "inf", "-inf" and "nan". docs/deployment/export.md lists
+the arrays.
 """
 
 import json
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 FORMAT = "weald JSON 1.0"
 NOTES = "weald.notes"
-DIGESTS = ("weald.sha256", "weald.data")  # of the bytes of a file, which are computed again
+DIGESTS = ("weald.sha256", "weald.data")  # digests of the bytes of a file, which are computed again
 BEYOND = ("inf", "-inf", "nan")
 
 
@@ -45,7 +46,7 @@ def write_json(model: "TreeModel", path: PathLike | None, X: TableLike, *, check
     notes = _inline_texts(container.parse_json(contents.metadata[NOTES]), arrays)
     for other in notes.get("others", []):
         other["same"] = [name for name in other["same"] if PACKED not in name]
-    # One line for each part and for each array: two models can be compared line by line.
+    # One line for each part and array, so that two models can be compared by lines.
     lines = [f"{_dumps(name)}:{_dumps(_write_array(array))}" for name, array in sorted(arrays.items())]
     parts = [("format", _dumps(FORMAT)), ("texts", _dumps(texts)), ("notes", _dumps(notes))]
     parts.append(("arrays", "{\n" + ",\n".join(lines) + "\n}"))

@@ -21,7 +21,7 @@ LARGEST_SCORE = 1.0 + 1e-9  # sums of probabilities are rounded
 
 
 def pack(errors: KeptErrors, *, mappable: bool) -> tuple[Json, Arrays]:
-    """Write kept errors."""
+    """Write the stored errors."""
     note = {"held_out": errors.is_held_out, "whole_weights": errors.weighing.whole}
     weight = errors.weighing.weight
     arrays: Arrays = {} if weight is None else {WEIGHT: weight}
@@ -42,7 +42,7 @@ def take(arrays: Arrays) -> tuple[Arrays, Arrays]:
 
 
 def unpack(note: Json, arrays: Arrays, forest: Forest, voting: str, *, mapped: bool) -> KeptErrors:
-    """Restore kept errors, of trees that vote like this."""
+    """Restore the stored errors, for trees with this voting."""
     proper = isinstance(note, dict) and note.keys() == {"held_out", "whole_weights"}
     require(proper and all(type(value) is bool for value in note.values()), "The note on errors is invalid.")
     is_held_out = note["held_out"]
@@ -101,7 +101,7 @@ def _check(errors: KeptErrors) -> None:
 
 
 def _check_leaves(forest: Forest, leaf: Array, tree: Array) -> None:
-    """Check that each number is that of a leaf of its tree."""
+    """Check that each number is a leaf of its tree."""
     require(len(leaf) == len(tree), "The number of leaves of rows is inconsistent.")
     n_nodes = np.diff(forest.tree_start)[tree]
     require((leaf < n_nodes).all(), "A row is in a leaf that does not exist.")

@@ -45,7 +45,7 @@ def has_kernel(model: "TreeModel") -> bool:
 
 
 def table_schema(model: "TreeModel") -> Schema:
-    """Return the columns that the trees of a model use: those of X, or those of a kernel and some of X."""
+    """Return the columns that the trees of a model use: columns of X, or kernel columns with some columns of X."""
     schema: Schema = features_of(model).tree_schema
     return schema
 

@@ -83,7 +83,7 @@ def _check(targets: LeafTargets, is_leaf: BoolArray) -> None:
     )
     first = start[:-1][is_leaf][1:]
     rises = place[1:] > place[:-1]
-    rises[first - 1] = True  # from one leaf to the next
+    rises[first - 1] = True  # where the next leaf begins
     require(rises.all(), "The targets of a leaf are not in ascending order.")
     require(np.isfinite(weight).all() and (weight > 0).all(), "The weight of a target must be positive and finite.")
     if _are_whole(weight) and not len(targets.forest.weight_scale):

@@ -1,7 +1,7 @@
 """The forests of a multi-output model in one file: they have the same trees, so shared arrays are written once.
 
-gather        arrays of each forest -> arrays of all, and the names that each shares with the first
-part_of       arrays of all -> those of one forest
+gather        arrays of each forest -> arrays of all, and the names of arrays equal to those of the first
+part_of       arrays of all -> arrays of one forest
 check_trees   refuse forests with different trees
 """
 

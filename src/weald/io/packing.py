@@ -30,16 +30,16 @@ from weald.io.tree_shape import MOST_DEPTH, MOST_LEVELS, Shape, find_shape
 AS_THEY_ARE = "none"  # decreases are stored, not predicted
 SQUARED_ERROR = "squared_error"
 STRATA = ("none", "class", "given")
-SCALE = "tree.weight_scale"  # in files of trees whose weights are not in the user's units
+SCALE = "tree.weight_scale"  # only if weights are not in the user's units
 LARGEST_WHOLE = 2**53  # largest weight stored as a whole number
 TINY, HUGE = 5e-324, float(np.finfo(np.float64).max)  # the smallest and the largest positive finite number
-NOT_DECODED = ("origins", "contract")  # fields of a head that no array depends on
+NOT_DECODED = ("origins", "contract")  # fields of the head that arrays do not depend on
 BYTES_PER_NODE = 160  # upper bound of the memory of a forest and of reading it
 
 
 @dataclass(frozen=True)
 class Head:
-    """What a reader must know about a forest before it reads the arrays."""
+    """The numbers that a reader needs before it reads the arrays."""
 
     n_features: int
     n_classes: int
@@ -50,7 +50,7 @@ class Head:
     decrease: str  # rule that predicts decreases
     is_bound: bool  # nodes of two classes have values within monotonic constraints
     origins: tuple[Origin, ...]
-    contract: int = 1  # not in files of format 1.0
+    contract: int = 1  # added in format 1.1
 
     @property
     def task(self) -> Task:
@@ -126,7 +126,9 @@ def _check_scales(scales: Array, n_trees: int) -> None:
 
 def _check_classes(forest: Forest) -> None:
     n_classes = np.diff(forest.leaf_start)
-    of_empty = (forest.tree_start[:-1] + np.arange(forest.n_trees))[_is_empty(forest)] // 2  # roots among leaves
+    of_empty = (forest.tree_start[:-1] + np.arange(forest.n_trees))[
+        _is_empty(forest)
+    ] // 2  # trees that are a single leaf
     proper = not n_classes[of_empty].any() and not forest.size[forest.tree_start[:-1][_is_empty(forest)]].any()
     require(proper, "A tree without weight must not have rows or classes.")
     require(
@@ -141,7 +143,7 @@ def _check_classes(forest: Forest) -> None:
 
 
 def _is_empty(forest: Forest) -> BoolArray:
-    """Mark trees with an empty bag: a root of classes without weight, and nothing else."""
+    """Mark the trees with an empty bag: a single root without class weights."""
     if forest.task is Task.REGRESSION:
         return np.zeros(forest.n_trees, dtype=bool)
     is_empty: BoolArray = (np.diff(forest.tree_start) == 1) & (forest.root_weight() == 0)
@@ -246,7 +248,7 @@ def _leaf_totals(leaves: Forest) -> FloatArray:
     """Weight of each leaf: the sum of the weights of its classes."""
     start, lengths = leaves.leaf_start[:-1], np.diff(leaves.leaf_start)
     totals = np.zeros(len(start))
-    for place in range(int(lengths.max())):  # class by class, because NumPy sums in a different order
+    for place in range(int(lengths.max())):  # class by class, since NumPy would sum in another order
         longer = np.flatnonzero(lengths > place)
         totals[longer] += leaves.leaf_weight[start[longer] + place]
     return totals
@@ -288,7 +290,7 @@ def _whole_or_not(weights: FloatArray) -> Array:
 
 
 def unpack(head: Head, arrays: Arrays) -> Forest:
-    """Create the forest again. All arrays must be used: a remaining one belongs to no forest."""
+    """Create the forest again. Raise an error for unused arrays."""
     check_head(head)
     told = {f.name: getattr(head, f.name) for f in dataclasses.fields(head) if f.name not in NOT_DECODED}
     scales = arrays.get(SCALE, np.empty(0))
@@ -331,7 +333,7 @@ def check_fewest_draws(forests: Sequence[Forest]) -> None:
 
 
 def _bags_of(forest: Forest) -> Iterator[tuple[int, Bags, IntArray]]:
-    """Yield how often bags were drawn from, how, and their sizes, for trees of one origin after the other."""
+    """Yield the number of draws, their design and the bag sizes, for each origin."""
     sizes, first = forest.size[forest.tree_start[:-1]], 0
     for origin in forest.origins:
         bags = origin.bags

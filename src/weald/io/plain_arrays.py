@@ -93,7 +93,7 @@ def unpack(head: Head, arrays: Arrays, *, mapped: bool) -> Forest:
         head.target_center,
         head.target_exponent,
         **found,
-        shrinkage=0.0,  # set by the reader of the notes
+        shrinkage=0.0,  # set later, from the notes
         origins=head.origins,
         contract=head.contract,
     )
@@ -104,7 +104,7 @@ def unpack(head: Head, arrays: Arrays, *, mapped: bool) -> Forest:
 
 
 def _check(forest: Forest) -> Forest:
-    """Pack and unpack a forest: the result has been checked, and must be equal."""
+    """Check a forest by packing and unpacking it: the result must be equal."""
     check_links(forest)
     try:
         again = packing.unpack(*packing.pack(forest))

@@ -1,7 +1,7 @@
 """Compact encodings of arrays. core/files/encoded.h decodes them, bit for bit.
 
-    narrow           whole numbers in the smallest type that holds them
-    pack_floats      doubles as they are, without bytes that are always zero, or as indices of distinct values
+    narrow           whole numbers in the smallest possible type
+    pack_floats      doubles as such, without bytes that are always zero, or as indices of distinct values
     pack_residual    differences of doubles, in units of the last place, from a prediction that the reader computes too
 
 A packed array consists of several arrays: `name`, `name.values`, `name.raw`. Arrays of zeros are left out.

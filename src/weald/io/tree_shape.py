@@ -16,7 +16,7 @@ from weald.data.types import BoolArray, FloatArray, IntArray
 from weald.io.container import require
 
 MOST_DEPTH = 2**20
-MOST_LEVELS = 4096  # for deeper trees, the numbers of regression trees are stored as they are
+MOST_LEVELS = 4096  # for deeper regression trees, numbers are stored unpredicted
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,9 @@ def find_shape(tree_start: IntArray, is_leaf: BoolArray) -> Shape:
     level = after - steps
     closed = np.array_equal(after[tree_start[1:] - 1], np.full(len(n_nodes), -1))
     require(closed and (not len(level) or level.min() >= 0), "The leaf marks do not form trees.")
-    narrow = level.astype(np.int16) if not len(level) or level.max() < 2**15 else level  # sorts much faster
+    narrow = (
+        level.astype(np.int16) if not len(level) or level.max() < 2**15 else level
+    )  # the smaller type sorts much faster
     order = np.argsort(narrow, kind="stable")
     place = np.where(is_leaf[order], np.arange(len(level)), len(level))
     next_leaf = np.minimum.accumulate(place[::-1])[::-1]

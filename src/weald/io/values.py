@@ -3,7 +3,7 @@
     Writer    Python values -> JSON; long lists and arrays are stored as arrays of the file
 Reader    JSON -> plain values, NumPy arrays, and known kinds of records
 
-Values that JSON has are written as they are (a list is a list). All others are an object with one name:
+Values that JSON supports are written directly (a list is a list). All others are an object with one name:
 {"tuple": [...]}, {"dict": [[key, value], ...]}, {"float": "nan"}, {"int": "0x..."}, {"scalar": [type, value]},
 {"array": ...}, {"record": [kind, {...}]}.
 """
@@ -25,9 +25,9 @@ from weald.io.container import MOST_DIGITS, TYPES, Json, is_numbers, require
 from weald.io.streams import Arrays, narrow
 
 MANY = 16  # longer lists of numbers or texts are arrays of the file
-MOST_DEPTH = 32  # of nested lists
+MOST_DEPTH = 32  # limit for the depth of nested lists
 MOST_ROOM = 2**24  # characters of an array of texts, including padding
-MOST_BITS = 2**13  # of a whole number: Python limits the digits that it prints
+MOST_BITS = 2**13  # limit for a whole number: Python limits the digits that it prints
 LONG = 10 ** (MOST_DIGITS - 1)  # whole numbers from here on, and their negatives, are not written in decimal digits
 PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")  # a surrogate pair, which JSON reads as one character
 HEX = re.compile("-?0x[0-9a-f]+")
@@ -35,7 +35,7 @@ NUMBERS = "biuf"
 TIMES = "mM"  # NumPy's dates and durations
 
 Record = type
-Hint: TypeAlias = Any  # a declared type: `int`, `FloatArray`, `Array | None`; Python has no type for these
+Hint: TypeAlias = Any  # a declared type: `int`, `FloatArray`, `Array | None`
 
 
 class Writer:
@@ -120,7 +120,7 @@ def _plain(value: object) -> object:
 
 
 def _write_plain(value: object) -> Json:
-    """Write values that JSON has: numbers, texts, true, false and null."""
+    """Write values that JSON supports: numbers, text, true, false and null."""
     if isinstance(value, str):
         return _refuse_pairs(value)
     if type(value) is int:
@@ -294,7 +294,7 @@ def _dtype(code: str, kinds: str) -> np.dtype[np.generic]:
 
 
 def make_record(kind: Record, fields: Mapping[str, Json]) -> object:
-    """Create a record whose fields have the declared types."""
+    """Create a record; its fields must have the declared types."""
     hints, needed = _declared(kind)
     known = fields.keys() <= hints.keys() and needed <= fields.keys()
     require(known, f"A record of the kind {kind.__name__!r} has missing or unknown fields.")
@@ -318,7 +318,7 @@ def _has_default(field: "dataclasses.Field[object]") -> bool:
 def fits(value: object, hint: Any) -> bool:  # noqa: PLR0911  (one for each kind)
     """Return whether a value is of a declared type."""
     while hasattr(named := typing.get_origin(hint) or hint, "__value__"):
-        hint = named.__value__  # a name for a type, as NumPy's NDArray is where Python has the type statement
+        hint = named.__value__  # a type alias, such as NumPy's NDArray in newer Pythons
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
     if hint is Any:
         return True

@@ -17,7 +17,7 @@ from weald.errors import FormatError, shown
 from weald.forest.forest import Forest
 from weald.io.container import require
 
-ESTIMATOR, FOREST = "estimator", "forest"  # kind of contents: one of the two
+ESTIMATOR, FOREST = "estimator", "forest"  # kind of contents: exactly one of these
 CALIBRATION = "calibration"  # calibrated class probabilities; since format 1.1
 CONTRACT = "contract"  # the head has the contract version of the trees; since format 1.1
 ERRORS = "errors"  # errors that intervals and prediction sets are computed from; since format 1.1
@@ -33,7 +33,7 @@ ZLIB = "zlib"
 PARTS = frozenset({SHRINKAGE, WEIGHT_SCALE, ZERO_VOTES})
 OF_PARTS = frozenset({CALIBRATION, CONTRACT, ERRORS, LEAF_TARGETS, MAPPABLE, SURVIVAL, TARGETS, ZLIB})
 READABLE = frozenset({ESTIMATOR, FOREST}) | OF_PARTS | PARTS
-# Of format 1.1, but not supported by this version. A file with such features is refused, never read in part.
+# Words of format 1.1 that this version does not support. A file with such a word is refused.
 SPECIFIED: frozenset[str] = frozenset()
 
 REQUIRES, WRITER, FORMAT = "weald.requires", "weald.writer", "weald.format"
@@ -78,7 +78,7 @@ def _refuse(word: str, texts: Mapping[str, str]) -> NoReturn:
 
 
 def advice(texts: Mapping[str, str]) -> str:
-    """Return which version of weald reads a file: at least the one that wrote it."""
+    """Return advice on the version of weald that reads a file."""
     writer = texts.get(WRITER, "")
     if not VERSION.fullmatch(writer):
         return "Install a later version of weald."

@@ -16,7 +16,7 @@
     CalibrationDisplay  reliability diagram: observed frequencies against predicted probabilities
     IntervalDisplay     prediction intervals of rows
     FanDisplay          fan chart: bands of quantiles along an axis
-    ProximityDisplay    a map of rows by proximity
+    ProximityDisplay    rows in the plane, by proximity (multidimensional scaling)
 
 `Display.from_estimator(...)` computes and draws, `from_explanation(...)` draws the result of `weald.explain`, and
 `plot(ax=...)` draws again. The axes and the figure are `ax_` and `figure_`.

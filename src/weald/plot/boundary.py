@@ -32,7 +32,7 @@ from weald.plot.plane import (
     set_plane,
 )
 
-STRENGTH = 0.45  # of the colors of classes where the probability is 1
+STRENGTH = 0.45  # opacity of a class color at probability 1
 
 Floats = npt.NDArray[np.float64]
 
@@ -150,7 +150,7 @@ class BoundaryDisplay(Display):
 
     def _draw(self) -> None:
         set_plane(self.ax_, ((self.x[0], self.x[-1]), (self.y[0], self.y[-1])), self.names)
-        # Areas are drawn as an image: many small squares would be slow, and the gaps between them visible.
+        # Areas are drawn as an image: many small squares would be slow, with visible gaps.
         fill = partial(self.ax_.pcolormesh, self.x, self.y, rasterized=True, zorder=0)
         if self.labels is None:
             filled = fill(self.values, cmap=SCALE)
@@ -171,7 +171,7 @@ def _check_resolution(resolution: object) -> None:
 def _grid(
     estimator: FittedModel, features: tuple[int, int], limits: Limits, resolution: int
 ) -> tuple[Floats, Floats, bool]:
-    """Divide the plane into cells: at all thresholds of the trees if these are not too many, else evenly."""
+    """Divide the plane into cells: at all thresholds of the trees unless there are too many, else evenly."""
     forest = getattr(estimator, "forest_", None)
     cuts_columns = not hasattr(estimator, "kernel_")  # trees of kernel forests split kernel values, not columns
     if forest is not None and cuts_columns:
@@ -219,8 +219,8 @@ def _predict(estimator: FittedModel, table: TableLike) -> Floats:
     if hasattr(estimator, "predict_proba"):
         shares: Floats = estimator.predict_proba(table)
         return shares
-    said = np.asarray(estimator.predict(table))
+    predicted = np.asarray(estimator.predict(table))
     if not hasattr(estimator, "classes_"):
-        return said.astype(np.float64)
-    certain: Floats = (said[:, np.newaxis] == estimator.classes_).astype(np.float64)
+        return predicted.astype(np.float64)
+    certain: Floats = (predicted[:, np.newaxis] == estimator.classes_).astype(np.float64)
     return certain

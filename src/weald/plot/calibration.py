@@ -20,7 +20,7 @@ from weald.plot.axes import Display
 from weald.plot.growth import out_of_bag
 from weald.plot.palette import CLASSES, FIRST, LINE, SECOND, SOFT, THIRD, calm
 
-BEFORE = "trees"  # name of the curve without calibration
+BEFORE = "trees"  # label of the curve without calibration
 LOOKS = ((FIRST, "o", "-"), (SECOND, "s", "--"), (THIRD, "^", "-."), (CLASSES[3], "D", ":"), (CLASSES[4], "v", "-"))
 
 
@@ -36,7 +36,7 @@ class CalibrationDisplay(Display):
     curves : dict of str to weald.estimators.metrics.Calibration
         The curves, by name.
     class_name : str
-        What is predicted.
+        The predicted class.
 
     Attributes
     ----------
@@ -107,11 +107,13 @@ class CalibrationDisplay(Display):
         calibrator = calibrator_of(estimator)
         if calibrator is not None:
             models = {BEFORE: estimator.calibrated(None), calibrator.method: estimator}
-        said = {name: np.asarray(model.predict_proba(X)) for name, model in models.items()}
-        if len(truth) != len(said[BEFORE]):
-            raise DataError(f"y has {len(truth)} values, but X has {len(said[BEFORE])} rows. Give one for each row.")
+        predicted = {name: np.asarray(model.predict_proba(X)) for name, model in models.items()}
+        if len(truth) != len(predicted[BEFORE]):
+            raise DataError(
+                f"y has {len(truth)} values, but X has {len(predicted[BEFORE])} rows. Give one for each row."
+            )
         curves = {
-            name: calibrate(*event(shares, truth, k), np.ones(len(truth)), n_bins) for name, shares in said.items()
+            name: calibrate(*event(shares, truth, k), np.ones(len(truth)), n_bins) for name, shares in predicted.items()
         }
         return cls(curves, _words(k, classes)).plot(ax=ax)
 

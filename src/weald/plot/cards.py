@@ -29,13 +29,13 @@ PAD_X, PAD_Y = 7.0, 5.0  # points
 BAR = 4.0
 LEADING = 1.35  # height of a line divided by the font size
 BASELINE = 0.77  # position of the baseline in a line
-SPACE = 2.5  # between a line and the bar
+SPACE = 2.5  # gap between a line and the bar
 LARGE, SMALL = 9.0, 7.5  # font sizes
 ROUND = 3.0
 MIN_WIDTH = 46.0
 SLACK = 1.04  # small text is slightly wider on a screen than measured
-BETWEEN = 5.0  # between pieces of a line
-STACK = 2.5  # visible edge of a hidden card
+BETWEEN = 5.0  # gap between pieces of a line
+STACK = 2.5  # visible edge of a stacked card
 
 Floats = npt.NDArray[np.float64]
 
@@ -120,8 +120,8 @@ def _write_card(sketch: Sketch, i: int, tag: str, *, flat: bool) -> Card:
         above = ((Words(tag, LARGE, INK, bold=True), asked) if tag else (asked,),)
         below = ((Words(answer), tally),)
     else:
-        said = Words(answer, LARGE, INK, bold=True)
-        above, below = (((said, tally),), ()) if flat else (((said,),), ((tally,),))
+        title = Words(answer, LARGE, INK, bold=True)
+        above, below = (((title, tally),), ()) if flat else (((title,),), ((tally,),))
     if sketch.hidden[i]:
         below += ((Words(f"… {sketch.hidden[i]:,} more nodes", italic=True),),)
     return Card(above, below)
@@ -160,7 +160,7 @@ class Pen:
     def __init__(self, ax: Axes, sketch: Sketch, cards: list[Card], boxes: Floats) -> None:
         self.ax, self.sketch, self.cards, self.boxes = ax, sketch, cards, boxes
         self.colors = class_colors(len(sketch.labels))
-        self._patches: list[list[Patch]] = [[], [], []]  # stacks, cards, bars
+        self._patches: list[list[Patch]] = [[], [], []]  # drawing order: stacks, cards, bars
 
     def draw(self) -> None:
         """Draw every card: boxes and bars as a few collections, then the text."""

@@ -111,7 +111,7 @@ class ConfusionDisplay(Display):
         if not isinstance(estimator, OutOfBag):
             labels = _labels(estimator, class_names)
             return cls(out_of_bag(estimator).confusion(), labels).plot(ax=ax)
-        counts = estimator.confusion()  # refuses regression
+        counts = estimator.confusion()  # raises an error for regression
         if class_names is not None and len(class_names) != len(counts):
             raise ParameterError(f"class_names has {len(class_names)} names, but there are {len(counts)} classes.")
         names = estimator.classes if class_names is None else class_names

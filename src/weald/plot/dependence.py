@@ -22,10 +22,10 @@ from weald.inspection.partial_dependence import dependence
 from weald.plot.axes import figure_of, new_axes, new_grid
 from weald.plot.palette import FIRST, INK, LINE, PAPER, SCALE, SECOND, SOFT, calm, class_colors, tint
 
-MOST_LINES = 100  # individual curves that are drawn, evenly spaced rows
-MOST_CLASSES = 8  # curves in one picture
-MOST_TICKS = 5  # of an axis in a row of pictures
-COLUMNS = 3  # of pictures side by side
+MOST_LINES = 100  # number of individual curves drawn, of evenly spaced rows
+MOST_CLASSES = 8  # number of lines in one plot
+MOST_TICKS = 5  # ticks of an axis if plots are side by side
+COLUMNS = 3  # default number of plots side by side
 EDGE = 0.04  # height of the rug, as a fraction of the axes
 NAMES = {"partial": "partial dependence", "individual": "prediction", "ale": "accumulated local effect"}
 
@@ -33,7 +33,7 @@ NAMES = {"partial": "partial dependence", "individual": "prediction", "ale": "ac
 class DependenceDisplay:
     """Curves of `weald.dependence`: lines over numbers, points for categories, a heat map for two features.
 
-    Marks at the lower edge are percentiles of the data; gray bars are frequencies of categories. All pictures have the
+    Marks at the lower edge are percentiles of the data; gray bars are frequencies of categories. All plots have the
     same scale, so that steep curves are the important ones.
 
     Parameters
@@ -111,7 +111,7 @@ class DependenceDisplay:
             What to draw. By default all classes (of two classes, the second), or all targets; for two features and
             individual curves the last one.
         columns : int, default=3
-            Number of pictures side by side.
+            Number of plots side by side.
 
         Returns
         -------
@@ -233,7 +233,7 @@ def _lines_of(curve: DependenceCurve, k: int) -> FloatArray:
 
 
 def _line(axis: Axis, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the corners of a line: of a step function between the extremes of the data, or through the points."""
+    """Return the vertices of a line: a step function over the range of the data, or straight lines between points."""
     if not axis.is_exact:
         return axis.points, values
     low, high = axis.edges() if len(axis.percentiles) else (0.0, 1.0)

@@ -147,5 +147,5 @@ def out_of_bag(estimator: TreeModel) -> OutOfBag:
 
 
 def _error_of(forest: TreeModel, X: TableLike, y: ColumnLike, *, classify: bool) -> float:
-    said, truth = forest.predict(X), np.asarray(y)
-    return float(np.mean(said != truth) if classify else np.mean((said - truth) ** 2))
+    predicted, truth = forest.predict(X), np.asarray(y)
+    return float(np.mean(predicted != truth) if classify else np.mean((predicted - truth) ** 2))

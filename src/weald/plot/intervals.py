@@ -1,4 +1,4 @@
-"""How sure predictions of a regressor are: intervals of rows, and a fan of quantiles.
+"""Uncertainty of the predictions of a regressor: intervals of rows, and a fan chart of quantiles.
 
 IntervalDisplay    the interval of each row, with its prediction and its target
 FanDisplay         bands of quantiles along an axis
@@ -18,7 +18,7 @@ from weald.estimators.tasks import TreeRegressor
 from weald.plot.axes import figure_of, new_axes
 from weald.plot.palette import FIRST, LINE, SECOND, SOFT, calm
 
-MOST_ROWS = 150  # that can be told apart
+MOST_ROWS = 150  # limit for rows that can be told apart
 
 
 class IntervalDisplay:
@@ -31,7 +31,7 @@ class IntervalDisplay:
     truth : array of shape (n_rows,) or None
         The targets, if they are known.
     coverage : float
-        What the intervals are meant to contain.
+        The nominal coverage of the intervals.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class IntervalDisplay:
         y : array of shape (n_rows,), optional
             Their targets.
         coverage : float, default=0.9
-            How often an interval is meant to contain the target.
+            The nominal coverage: the probability that an interval contains the target.
         method : str, optional
             As in `predict_interval`.
         n_rows : int, default=150

@@ -1,7 +1,7 @@
 """Layout of the nodes of a drawn tree.
 
-    place_nodes    across: children side by side, parents centered above them, subtrees as close together as they fit
-    place_levels   along: one band for each depth
+    place_nodes    positions across: children side by side, parents centered above them, subtrees as close as possible
+    place_levels   positions along the depth: one band for each level
 
 The method is that of Reingold and Tilford. The contour of a subtree is its extent to each side at each depth. Two
 subtrees are moved together until their contours touch. The contour of both is that of the deeper one, with the levels
@@ -52,7 +52,7 @@ def place_nodes(left: Ints, right: Ints, breadth: Floats, gap: float) -> Floats:
     array([2.5, 1. , 4. ])
     """
     lefts, rights, halves = left.tolist(), right.tolist(), (breadth / 2).tolist()
-    offset = [0.0] * len(lefts)  # from the parent
+    offset = [0.0] * len(lefts)  # distance from the parent
     contours: list[Contour | None] = [None] * len(lefts)
     for node in reversed(range(len(lefts))):
         contour = Contour([], [])

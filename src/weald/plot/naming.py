@@ -1,4 +1,4 @@
-"""Names of features and classes of any model with scikit-learn's interface, since plots also show other libraries'."""
+"""Names of features and classes of models with scikit-learn's interface, from any library."""
 
 from collections.abc import Sequence
 from typing import Protocol

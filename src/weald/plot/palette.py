@@ -20,10 +20,10 @@ PAPER = "#ffffff"
 CLASSES = ("#33649a", "#f0b54d", "#3c9880", "#842b48", "#c795c9", "#a8d4ee", "#7d6b35", "#2a2a2a")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
 
-# From low to high: pale to dark in one hue, so that the order is the same in gray.
+# From low to high: pale to dark in one hue, so that the order is also visible in grayscale.
 SCALE = LinearSegmentedColormap.from_list("weald", ["#f3f7f2", "#b9d8c0", "#5f9f86", "#2d6a73", "#1d3f5e"])
 
-# Colors of lines; a thin amber line on white must be darker than an area.
+# Colors of lines: a thin line on white must be darker than an area.
 FIRST, SECOND, THIRD = CLASSES[0], "#c77c1e", CLASSES[2]
 
 Color = npt.NDArray[np.float64]

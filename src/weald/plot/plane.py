@@ -31,7 +31,7 @@ class DataFrame(Protocol):
         """Return a column."""
 
 
-MARGIN = 0.06  # of the range, beyond the outermost points
+MARGIN = 0.06  # margin around the points, as a fraction of the range
 
 
 def columns_of(X: TableLike) -> list[Array]:

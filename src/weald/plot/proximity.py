@@ -23,7 +23,7 @@ from weald.plot.naming import name_classes
 from weald.plot.palette import calm
 from weald.plot.plane import draw_points
 
-MOST_ROWS = 2000  # the time for n rows grows with n³
+MOST_ROWS = 2000  # computing time grows with the cube of the number of rows
 
 Floats = npt.NDArray[np.float64]
 
@@ -143,6 +143,6 @@ def scale_classically(squares: Floats) -> tuple[Floats, float]:
     points: Floats = (axes * np.sqrt(eigenvalues))[:, ::-1]
     points *= np.where(
         points[np.abs(points).argmax(axis=0), range(points.shape[1])] < 0, -1, 1
-    )  # choose one of two mirror images
+    )  # fix the sign, since mirror images are equivalent
     total = float(np.trace(-centered / 2))
     return points, float(eigenvalues.sum() / total) if total > 0 else 1.0

@@ -14,7 +14,7 @@ from weald.estimators.forest_base import RandomForest
 from weald.plot.axes import Display
 from weald.plot.palette import FIRST, INK, PAPER, SCALE, SECOND, calm, tint
 
-DESCENDING = ("min_samples_split", "min_impurity_decrease", "ccp_alpha")  # the strictest value is the largest
+DESCENDING = ("min_samples_split", "min_impurity_decrease", "ccp_alpha")  # a larger value is stricter
 MOST_LABELS = 8
 
 

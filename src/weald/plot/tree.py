@@ -26,11 +26,11 @@ from weald.plot.cards import Card, FittedText, Pen, Words, write_cards
 from weald.plot.layout import place_levels, place_nodes
 from weald.plot.palette import LINE
 
-GAP_BESIDE = {"down": 12.0, "right": 6.0}  # points between neighbors
+GAP_BESIDE = {"down": 12.0, "right": 6.0}  # gap between neighbors in points
 GAP_LEVELS = {"down": 30.0, "right": 34.0}
 MARGIN = 8.0
 WIDEST = 15 * 72.0  # wider trees are drawn from left to right
-THINNEST, THICKEST = 0.7, 5.0  # lines between nodes
+THINNEST, THICKEST = 0.7, 5.0  # line widths between nodes
 
 Floats = npt.NDArray[np.float64]
 
@@ -46,9 +46,9 @@ def _tally(model: TreeModel, tree: int, sketch: Sketch, X: TableLike, y: ColumnL
         raise DataError(f"X has {passes.shape[0]} rows but y has {len(truth)}. Give one target for each row.")
     if labels is None:
         return [str(n) for n in sizes.tolist()]
-    said = np.asarray(labels)[find_classes(forest)[nodes]]
+    predicted = np.asarray(labels)[find_classes(forest)[nodes]]
     rows = np.split(passes.indices, passes.indptr[1:-1])
-    return [f"{np.count_nonzero(truth[at] != label)}/{len(at)}" for at, label in zip(rows, said, strict=True)]
+    return [f"{np.count_nonzero(truth[at] != label)}/{len(at)}" for at, label in zip(rows, predicted, strict=True)]
 
 
 class TreeDisplay:
@@ -204,7 +204,7 @@ class TreeDisplay:
         for child, word, side in ((self.sketch.left[0], "yes", -1), (self.sketch.right[0], "no", 1)):
             (_, (x, y)) = _ends(boxes[0], boxes[child], orientation)
             words = Words(word)
-            # Beside the end of the line, on its outer side.
+            # Beside the end of the line, on the outer side.
             place = (x + side * (6 + words.width / 2), y + 5) if orientation == "down" else (x - 10, y - side * 10 - 3)
             self.ax_.add_artist(FittedText(*place, words))
 

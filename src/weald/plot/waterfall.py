@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class WaterfallDisplay:
-    """How the features lead from the base value, at the bottom, to the prediction of one row, at the top.
+    """Contributions of the features, from the base value (bottom) to the prediction of one row (top).
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class WaterfallDisplay:
         return self
 
     def _steps(self, most: int) -> tuple[list[str], Floats]:
-        """Return labels and values from the bottom up: the sum of the smallest, then the others, the largest last."""
+        """Return labels and values from bottom to top: the sum of the small ones first, the largest last."""
         order = np.argsort(-np.abs(self.values), kind="stable")
         shown, rest = order[:most][::-1], order[most:]
         labels, steps = [self.labels[f] for f in shown], self.values[shown]

@@ -5,7 +5,7 @@
     metrics          metrics of the predictions, with confidence intervals
     columns          section: the training data, column by column
     quality          section: metrics and charts of the predictions
-    how_sure         section: prediction intervals or sets of classes
+    uncertainty      section: prediction intervals or sets of classes
     classification   charts for classification: confusion matrix, ROC, calibration
     regression       charts for regression: predicted against true, residuals
     growth           section: the out-of-bag error after each tree
@@ -15,11 +15,11 @@
     mistakes         section: the rows with the largest errors
     drift            section: test data against training data
     browser          section: some trees, whose nodes can be expanded
-    making           section: parameters, times and versions; how to fit the model again
+    reproducibility  section: parameters, times and versions; how to fit the model again
     section          a section and its parts: tables, figures, notes
     charts           charts: lines, bars, histograms, points
     svg              scales, axes and marks of charts
-    guides           section -> guides of the documentation about it
+    guides           for each section, the guides of the documentation
     page             the HTML file of all sections
     style            its style sheet and script
     tree_page        export_html: a page with a single tree

@@ -14,7 +14,7 @@ from weald.reports import svg
 from weald.reports.section import shorten
 
 N_COLORS = 8
-FEW_TICKS = 4  # dates are long: more do not fit
+FEW_TICKS = 4  # labels of dates are long, so fewer fit
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from weald.reports.metrics import area
 from weald.reports.predictions import Predictions
 from weald.reports.section import figure, figures, name, number, percent, shorten, stack, subhead, table, thin
 
-MOST_CLASSES = 30  # in a confusion matrix
+MOST_CLASSES = 30  # classes in a confusion matrix
 FEW = 8  # up to this many classes, names are side by side above a confusion matrix
 MOST_LINES = 6
-MOST_POINTS = 150  # of a curve
+MOST_POINTS = 150  # points of a curve
 
 
 def pictures(predictions: Predictions, classes: Array) -> Markup:
@@ -70,7 +70,7 @@ def _one_class(predictions: Predictions, labels: list[str]) -> Markup:
 
 
 def _chosen(predictions: Predictions) -> list[int]:
-    """Classes that get a curve: the second of two, else the most common ones; none if only one class occurs."""
+    """Choose the classes to draw: the second of two, else the most common ones; none if only one class occurs."""
     counts = np.bincount(predictions.truth, minlength=predictions.predicted.shape[1])
     if predictions.predicted.shape[1] == 2:
         return [1] if counts.all() else []
@@ -96,7 +96,7 @@ def _by_class(predictions: Predictions, labels: list[str], counts: np.ndarray) -
 
 
 def _matrix(counts: np.ndarray, labels: list[str]) -> Markup:
-    """Show the confusion matrix; the darker, the larger the fraction of the true class."""
+    """Show the confusion matrix; a darker cell is a larger fraction of the true class."""
     total = np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
     rows = []
     for k, label in enumerate(labels):
@@ -128,7 +128,7 @@ def _matrix(counts: np.ndarray, labels: list[str]) -> Markup:
 
 
 def _pairs(counts: np.ndarray, labels: list[str]) -> Markup:
-    """List the most common errors, if a table of all classes would be too large."""
+    """List the most common errors instead of a matrix that would be too large."""
     wrong = counts.astype(float).copy()
     np.fill_diagonal(wrong, 0)
     order = np.argsort(-wrong, axis=None, kind="stable")[:20]
@@ -137,7 +137,7 @@ def _pairs(counts: np.ndarray, labels: list[str]) -> Markup:
         [name(labels[i]), name(labels[j]), number(float(wrong[i, j])), percent(wrong[i, j] / counts[i].sum())]
         for i, j in places
     ]
-    caption = f"The most common mistakes among {len(labels)} classes"
+    caption = f"The most common errors among {len(labels)} classes"
     return table(["true class", "predicted as", "rows", "of the true class"], lines, caption=caption, numeric=(2, 3))
 
 
@@ -215,16 +215,16 @@ def _threshold(predictions: Predictions, labels: list[str]) -> Markup:
         for words in ("cost of a false positive", "of a false negative")
     ]
     best = tag("button", "Lowest cost", type="button", class_="cheapest")
-    said = (
+    outcome = (
         f"Threshold 0.5: {number(hits[50])} of {number(hits[0])} rows of class {shorten(labels[1], 24)} found, "
-        f"{number(alarms[50])} others predicted as it."
+        f"{number(alarms[50])} false positives."
     )
     return tag(
         "div",
         subhead(f"Threshold for class {shorten(labels[1], 24)}"),
         tag("p", "Rows whose probability of the class is at least the threshold are predicted as it.", class_="sub"),
         tag("div", slider, *prices, best, class_="tools"),
-        tag("p", said, class_="outcome", aria_live="polite"),
+        tag("p", outcome, class_="outcome", aria_live="polite"),
         class_="thresholds",
         data_hits=json.dumps(hits),
         data_alarms=json.dumps(alarms),

@@ -1,4 +1,4 @@
-"""Partial dependence: how predictions change with one feature while all others are fixed.
+"""Partial dependence: the mean prediction as a function of one feature, with all others fixed.
 
 The lines are exact, over all training rows: `weald.inspection.partial_dependence`. The bands are individual curves of
 some rows.
@@ -22,9 +22,9 @@ from weald.reports.section import Section, figure, figures, note, shorten, stack
 from weald.reports.svg import span
 
 N_FEATURES = 6
-N_VALUES = 200  # of a line: more than can be seen
-N_BAND = 30  # values of a band
-N_ROWS = 400  # of a band
+N_VALUES = 200  # points of a line
+N_BAND = 30  # points of a band
+N_ROWS = 400  # rows from which bands are computed
 N_CLASSES = 5
 NAMED = 20  # categories that are listed as left out
 N_LABELS = 40  # categories that are drawn; others are named in a note
@@ -38,10 +38,10 @@ class Dependence:
     predicted: str  # description of the prediction
     series: list[Series]
     rug: list[float]
-    labels: list[str] | None = None  # of categories
+    labels: list[str] | None = None  # category labels
     left_out: tuple[str, ...] = ()  # categories that are not drawn
     time: str | None = None  # "dates" or "durations"
-    half: list[tuple[float, float]] | None = None  # of categories: the interval that contains 80 % of the rows
+    half: list[tuple[float, float]] | None = None  # for categories: the interval that contains 80 % of the rows
 
 
 def section(model: TreeModel, rows: Matrix, weight: ColumnLike, order: IntArray, names: tuple[str, ...]) -> Section:
@@ -86,7 +86,7 @@ def depend(
 
 
 def _changing(means: Sequence[DependenceCurve]) -> IntArray:
-    """Choose the classes that change most, the same ones for all features."""
+    """Choose the classes whose probabilities change most, the same classes for all features."""
     changes = np.sum([np.ptp(mean.values[: len(mean.axes[0].points)], axis=0) for mean in means], axis=0)
     return np.sort(np.argsort(-np.atleast_1d(changes), kind="stable")[:N_CLASSES])
 
@@ -99,7 +99,7 @@ def _band_points(column: FloatArray) -> FloatArray:
 def _describe(
     model: TreeModel, mean: DependenceCurve, band: DependenceCurve, column: FloatArray, which: IntArray
 ) -> Dependence:
-    """Choose what to draw of a curve."""
+    """Choose the lines of one chart."""
     classes = getattr(model, "classes_", None)
     axis = mean.axes[0]
     if axis.labels is not None:
@@ -128,7 +128,7 @@ def _edges(band: DependenceCurve, k: int) -> FloatArray:
 
 
 def _describe_categories(classes: Array | None, mean: DependenceCurve, band: DependenceCurve) -> Dependence:
-    """With many classes, show the class that changes most; with very many categories, the most common ones."""
+    """Reduce the chart: with many classes to the one that changes most, with many categories to the most common."""
     axis, n = mean.axes[0], len(mean.axes[0].points)
     order = np.argsort(-axis.frequencies, kind="stable")
     values, left_out = np.sort(order[:N_LABELS]), np.sort(order[N_LABELS:])

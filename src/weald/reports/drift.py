@@ -1,9 +1,9 @@
-"""Data drift: how far the test rows differ from the training rows, column by column and together.
+"""Data drift: differences between the test and the training rows, by column and for all columns together.
 
     section     the section of the page
     compare     one column of both tables -> Drift
-    adjust      p-values of several tests -> p-values that hold for all of them together (Holm)
-    separate    how well a forest tells test rows from training rows, by its out-of-bag ROC AUC
+    adjust      p-values of several tests -> p-values adjusted for their number (Holm)
+    separate    out-of-bag ROC AUC of a forest that classifies rows as test or training
 
 Numbers are compared by the test of Kolmogorov and Smirnov: the largest difference between the two distribution
 functions. A missing value is larger than any number, so a change of their frequency counts too. Categories are compared
@@ -41,8 +41,8 @@ LISTED = 300
 N_BINS = 24
 MOST_LABELS = 12  # categories in a chart
 LEVEL = 0.01  # columns with an adjusted p-value below it are named and drawn
-EXPECTED = 5  # rows of a category, below which it joins the other rare ones in the chi-squared test
-SAMPLE = 2000  # rows of each table that the forest of `separate` is fitted to
+EXPECTED = 5  # categories with fewer rows are joined in the chi-squared test
+SAMPLE = 2000  # rows of each table used to fit the forest of `separate`
 N_TREES = 100
 
 
@@ -50,17 +50,17 @@ N_TREES = 100
 class Drift:
     """One column of both tables."""
 
-    distance: float  # between the distributions: 0 the same, 1 nothing in common
-    p_value: float  # of the test that both tables are samples of one distribution
+    distance: float  # distance of the distributions: 0 if equal, 1 if they do not overlap
+    p_value: float  # p-value of the test that both tables are samples of one distribution
     missing: tuple[float, float]  # fractions of the rows, in the training and in the test table
     strange: float  # fraction of the test rows outside the training range, or of an unknown category
-    medians: tuple[float, float] | None = None  # of numbers
-    fractions: tuple[FloatArray, FloatArray] | None = None  # of categories, then of missing values and unknown ones
+    medians: tuple[float, float] | None = None  # medians of numeric columns
+    fractions: tuple[FloatArray, FloatArray] | None = None  # by category, then missing, unknown
 
 
 @dataclass(frozen=True)
 class Tables:
-    """Training and test rows, as the forest reads them."""
+    """Training and test rows, in the form that the forest reads."""
 
     training: Matrix
     test: Matrix
@@ -80,7 +80,7 @@ def read_tables(model: TreeModel, rows: Matrix, X_test: TableLike) -> Tables:
 def section(
     model: TreeModel, tables: Tables, targets: tuple[Array, Array], order: IntArray, names: Sequence[str]
 ) -> Section:
-    """Compare the columns and the target; say whether a forest can tell the tables apart."""
+    """Compare the columns and the target, and test whether a forest can separate the tables."""
     looked_at = [int(f) for f in order[:MOST]]
     columns = {f: _columns(tables, f) for f in looked_at}
     categories = {f: model.schema_.categories[f] for f in looked_at}
@@ -108,18 +108,18 @@ def section(
     drawn = [
         _draw(model, looked_at[at], found[at], columns[looked_at[at]], names[looked_at[at]]) for at in drifted[:DRAWN]
     ]
-    said = [note(_words(drifted, [names[f] for f in looked_at], bool(p_values[0] < LEVEL)))]
+    blocks = [note(_words(drifted, [names[f] for f in looked_at], bool(p_values[0] < LEVEL)))]
     if len(order) > MOST:
-        said.append(note(f"The {MOST:,} most important of {len(order):,} columns are compared."))
+        blocks.append(note(f"The {MOST:,} most important of {len(order):,} columns are compared."))
     apart = separate(tables, looked_at)
     if apart is not None:
-        said.append(note(_say_apart(apart)))
+        blocks.append(note(_say_apart(apart)))
     lead = (
         f"{tables.training.shape[0]:,} training rows against {tables.test.shape[0]:,} test rows. Distances are between "
         "0 (same distribution) and 1. Numbers: Kolmogorov–Smirnov test; categories: total variation and chi-squared "
         "test; p-values are adjusted for the number of columns (Holm). Drift matters most in important columns."
     )
-    return Section("drift", "Data drift", lead, stack(*said, figures(*drawn) if drawn else Markup(""), listed))
+    return Section("drift", "Data drift", lead, stack(*blocks, figures(*drawn) if drawn else Markup(""), listed))
 
 
 def compare(training: FloatArray, test: FloatArray, n_labels: int | None, n_unknown: int = 0) -> Drift:
@@ -155,7 +155,7 @@ def _compare_categories(
 
 
 def _chi_squared(counts: FloatArray) -> float:
-    """Test whether both rows are samples of one distribution; rare categories are joined."""
+    """Test whether both rows of counts are samples of one distribution; rare categories are joined."""
     counts = counts[:, counts.sum(axis=0) > 0]
     expected = counts.sum(axis=0) * counts.sum(axis=1).min() / counts.sum()
     rare = expected < EXPECTED
@@ -164,7 +164,7 @@ def _chi_squared(counts: FloatArray) -> float:
 
 
 def adjust(p_values: Sequence[float]) -> FloatArray:
-    """Adjust p-values of several tests so that any of them is below a level by chance that often (Holm)."""
+    """Adjust p-values of several tests by Holm's method, which bounds the probability of any false positive."""
     given = np.asarray(p_values, dtype=float)
     order = np.argsort(given, kind="stable")
     adjusted = np.empty(len(given))
@@ -173,7 +173,7 @@ def adjust(p_values: Sequence[float]) -> FloatArray:
 
 
 def separate(tables: Tables, features: Sequence[int]) -> Score | None:
-    """Fit a forest to tell test rows from training rows: its out-of-bag ROC AUC is 0.5 where it cannot."""
+    """Fit a forest that classifies rows as test or training; its out-of-bag ROC AUC is 0.5 if they do not differ."""
     parts = []
     for rows in (tables.training, tables.test):
         n_rows = int(rows.shape[0])
@@ -181,11 +181,11 @@ def separate(tables: Tables, features: Sequence[int]) -> Score | None:
         parts.append(dense(rows[some][:, list(features)]))
     X, is_test = np.concatenate(parts), np.repeat([0, 1], [len(part) for part in parts])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a column without values, or rows in every bag
+        warnings.simplefilter("ignore")  # a column without values, or rows in every bag
         try:
             forest = RandomForestClassifier(N_TREES, min_samples_leaf=5, random_state=0).fit(X, is_test)
             found = forest.out_of_bag(X, is_test)
-        except WealdError:  # no rows, or nothing to split by
+        except WealdError:  # no rows, or no possible split
             return None
     predictions = out_of_bag(found, forest) if isinstance(found, OutOfBag) else None
     if predictions is None:

@@ -1,4 +1,4 @@
-"""The out-of-bag error after each tree, which shows whether more trees would help.
+"""The out-of-bag error by number of trees, which shows whether more trees would help.
 
 It is `OutOfBag.curve`: a surface over `n_estimators` has the same errors, but needs the training table.
 """

@@ -1,6 +1,6 @@
-"""The guides of the documentation on what a section shows: their titles and files.
+"""The guides of the documentation for each section: titles and files.
 
-The documentation has no public address yet, so the page names a guide, and its file when pointed at, without a link.
+The documentation has no public address yet, so the page shows the title of a guide, with its file as a tooltip.
 """
 
 GUIDES: dict[str, tuple[tuple[str, str], ...]] = {

@@ -21,7 +21,7 @@ from weald.reports.svg import WIDE
 
 SHOWN = 20
 LISTED = 300
-WORK = 1.5e8  # maximum of rows x features x trees that are permuted
+WORK = 1.5e8  # limit of rows x features x trees to permute
 KINDS = ("permutation", "debiased_mdi", "mdi")
 WORDS = {
     "permutation": "permutation",
@@ -44,13 +44,13 @@ def ask(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 found.append(importance(some, X, y, kind=kind, sample_weight=sample_weight, fit_params={**by_row}))
-        except WealdError:  # no bags, or bags that cannot be drawn again
+        except WealdError:  # there are no bags, or they cannot be drawn again
             continue
     return found, asked
 
 
 def stored_importances(model: TreeModel) -> list[Importance]:
-    """Return the importances that a forest stores, without its training data."""
+    """Return the importances that are available without the training data."""
     names = names_of(model, None)
     words = (
         "Computed from the rows that chose the splits: it favors features with many values, whether or not they help "

@@ -1,7 +1,7 @@
 """Metrics of predictions, each with a 95 % confidence interval.
 
-    judge      Predictions -> list of Score
-    by_chance  the same for a baseline model that knows only the target
+    judge      predictions -> a list of Score
+    by_chance  the metrics of a baseline that ignores the features
 
 A metric returns its value and its influence function: the change of the value if the weight of a row increases
 slightly. The standard error is the root of the mean squared influence over the number of rows. For a mean this is the
@@ -25,7 +25,7 @@ from weald.reports.predictions import Predictions
 
 Z = 1.959963984540054  # 95 %
 UNITS_OF_TARGET = ("RMSE", "MAE", "bias")  # metrics in units of the target
-TINY = float(np.finfo(np.float64).eps)  # the smallest probability that log loss counts, as in scikit-learn
+TINY = float(np.finfo(np.float64).eps)  # lower limit of probabilities in log loss, as in scikit-learn
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def by_chance(predictions: Predictions) -> list[Score]:
     else:
         predicted = np.full(len(truth), np.average(truth, weights=weight))
     scores = judge(replace(predictions, predicted=predicted))
-    return [replace(score, value=0.0) if score.name == "bias" else score for score in scores]  # not quite, as rounded
+    return [replace(score, value=0.0) if score.name == "bias" else score for score in scores]  # exact up to rounding
 
 
 # --------------------------------------------------------------------------------------------------------- classes

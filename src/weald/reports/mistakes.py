@@ -28,14 +28,14 @@ SHOWN = 20
 N_FEATURES = 5
 N_REASONS = 3  # contributions in the table
 N_EXPLAINED = 3  # rows that are explained in full
-MOST_MEMBERS = 2e7  # rows x trees for which the training rows of all leaves are listed
+MOST_MEMBERS = 2e7  # limit of rows x trees for listing the training rows of all leaves
 
 
 @dataclass(frozen=True)
 class Source:
     """Rows with predictions, and the training data if they are part of it."""
 
-    rows: Matrix | None  # None: only the predictions are known
+    rows: Matrix | None  # None: only the predictions are available
     data: TrainingArguments | None = None  # None: no tree has seen the rows
     ids: Sequence[object] | None = None
 
@@ -43,7 +43,7 @@ class Source:
 def section(
     model: TreeModel, predictions: Predictions, source: Source, order: IntArray, names: tuple[str, ...]
 ) -> Section:
-    """List these rows, with their values of the most important features."""
+    """List the rows with the largest errors, with their values of the most important features."""
     rows, ids = source.rows, source.ids
     is_classes = predictions.predicted.ndim == 2
     worst, cells = (_classes if is_classes else _numbers)(model, predictions)
@@ -81,11 +81,11 @@ def section(
 
 @dataclass(frozen=True)
 class Reasons:
-    """Why the worst rows are predicted as they are."""
+    """Explanations of the rows with the largest errors."""
 
     words: list[Markup]  # by row: its largest contributions
     rows: FloatArray
-    seen: BoolArray | None  # trees x rows: trees that do not count
+    seen: BoolArray | None  # trees x rows: trees that are left out
 
 
 def _reasons(

@@ -1,7 +1,7 @@
 """All sections as one self-contained HTML file.
 
 The Content-Security-Policy in the head allows only the page's own script, identified by its hash, and no loading of
-other resources: even text that became markup by mistake could not run.
+other resources: even text that became markup by mistake cannot run a script.
 """
 
 import base64

@@ -24,7 +24,7 @@ class Predictions:
     truth: Array  # class numbers, or numbers
     predicted: FloatArray  # class probabilities (rows x classes), or means
     weight: FloatArray
-    row: IntArray  # number in the user's table
+    row: IntArray  # row number in the user's table
     is_whole: bool  # weights are copies of rows
     n_unknown: int = 0  # rows without a prediction
 
@@ -44,7 +44,7 @@ class Predictions:
 def out_of_bag(found: OutOfBag | None, model: TreeModel) -> Predictions | None:
     """Return the out-of-bag predictions; None without the training data.
 
-    Those of a calibrated model are calibrated by other rows.
+    Probabilities of a calibrated model are calibrated with other rows.
     """
     if found is None:
         return None

@@ -21,7 +21,7 @@ def section(model: TreeModel, sources: list[Predictions]) -> Section:
         parts.append(
             note(
                 f"Probabilities are calibrated ({calibrator.method}). Those of out-of-bag rows are calibrated by other "
-                "rows, so that metrics and curves show what to expect of new rows."
+                "rows, so that metrics and curves are valid for new rows."
             )
         )
     for predictions in sources:
@@ -36,7 +36,7 @@ def section(model: TreeModel, sources: list[Predictions]) -> Section:
 
 
 def _impossible(predictions: Predictions) -> Markup:
-    """Say for how many rows log loss is infinite."""
+    """Return a note on the number of rows with infinite log loss."""
     if predictions.predicted.ndim == 1:
         return Markup("")
     n_zero = int(np.count_nonzero(probability_of_truth(predictions) == 0))

@@ -9,9 +9,9 @@ import numpy as np
 from weald.forest.describe.conditions import format_number
 from weald.forest.describe.markup import Markup, join, tag
 
-LONGEST = 60  # letters of a name or label that are shown
-LARGE = 1e9  # from here, numbers have a power of ten
-MOST_ROWS = 60  # of a table that is shown without scrolling down
+LONGEST = 60  # characters shown of a name or label
+LARGE = 1e9  # larger numbers are written with a power of ten
+MOST_ROWS = 60  # rows of a table that is shown without scrolling
 
 
 @dataclass(frozen=True)
@@ -127,5 +127,5 @@ def thin(n: int, most: int) -> np.ndarray:
 
 
 def stack(*parts: Markup) -> Markup:
-    """Put parts below one another."""
+    """Place parts below one another."""
     return join(*parts, between="\n")

@@ -1,7 +1,7 @@
-"""SHAP values: how much each feature moves predictions, over some training rows; bars and a beeswarm.
+"""SHAP values of some training rows: a bar chart and a beeswarm plot.
 
 section         charts of some training rows
-seen_by         which trees have seen some training rows
+seen_by         the trees that have seen some training rows
 contributions   SHAP values of rows by the trees that have not seen them
 """
 
@@ -66,7 +66,7 @@ def section(model: TreeModel, rows: Matrix) -> Section:
 
 
 def _one_output(model: TreeModel, explanation: Explanation) -> tuple[Explanation, str]:
-    """Choose what the beeswarm shows: of two classes the second, else the one whose probability moves most."""
+    """Choose the class of the beeswarm: the second of two, else the one whose probability changes most."""
     if explanation.output_names is None:
         return explanation, "the prediction"
     k = 1 if len(explanation.output_names) == 2 else int(explanation.mean_magnitudes().sum(axis=0).argmax())

@@ -1,6 +1,6 @@
-"""How the page looks and what it does: page.css, narrow.css and page.js, with the colors and the lines of trees.
+"""The style sheet and script of the page: page.css, narrow.css and page.js, with colors and tree lines.
 
-Colors that carry words have a contrast of at least 4.5 in light and in dark. Paper is always light.
+Colors of text have a contrast of at least 4.5 in light and dark mode. Print is always light.
 """
 
 from importlib.resources import files

@@ -12,7 +12,7 @@ from weald.reports.section import number, shorten
 
 WIDTH, HEIGHT = 330, 240
 WIDE = 440  # width of a chart that fills the row
-LETTER = 6.1  # width of a letter of an axis, on average
+LETTER = 6.1  # average width of a character on an axis
 LETTER_OF_NAME = 6.8
 
 
@@ -44,7 +44,7 @@ def say(value: float) -> str:
 
 
 def fit_ticks(scale: Scale, most: int = 6, words: Callable[[float], str] = say) -> list[tuple[float, str]]:
-    """Choose as many ticks of a horizontal scale as have labels that fit beside one another."""
+    """Choose ticks of a horizontal scale so that their labels do not overlap."""
     for n in range(most, 0, -1):
         ticks = [(value, words(value)) for value in scale.ticks(n)]
         pairs = pairwise((scale(value), LETTER * (len(label) + 2) / 2) for value, label in ticks)

@@ -17,7 +17,7 @@ from weald.forest.describe.markup import safe
 from weald.forest.describe.summary import Sketch, sketch_tree
 from weald.io.atomic import write_file
 
-N_COLORS = 8  # in the style sheet
+N_COLORS = 8  # colors in the style sheet
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1f2933; --soft: #66717d; --line: #d9dfe5; --paper: #fff; --hover: #f2f5f7;
@@ -39,7 +39,7 @@ button { font: inherit; font-size: .85rem; color: var(--ink); background: none; 
 button:hover { background: var(--hover) }
 """.strip()
 
-# The style of the lines of a tree.
+# The style of the nodes of a tree.
 LINES = """
 details { position: relative }
 details > :not(summary) { margin-left: .6rem; padding-left: .9rem; border-left: 1px solid var(--line) }

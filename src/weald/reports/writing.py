@@ -1,6 +1,6 @@
 """From a fitted model and its data to a report.
 
-report   compute the contents and write the page
+report   computes the contents and writes the page
 Report   the page, which can be saved or shown in a notebook
 """
 
@@ -38,12 +38,12 @@ from weald.reports import (
     dependence,
     drift,
     growth,
-    how_sure,
     importance,
-    making,
     mistakes,
     quality,
+    reproducibility,
     shap,
+    uncertainty,
 )
 from weald.reports.metrics import Score, judge
 from weald.reports.page import write_page
@@ -120,7 +120,7 @@ def report(
 ) -> Report:
     """Write a report on a fitted model: one HTML page that opens in any browser.
 
-    It shows the training data, metrics and charts of the predictions, how sure they are, the out-of-bag error by number
+    It shows the training data, metrics and charts of the predictions, their uncertainty, the out-of-bag error by number
     of trees, feature importance, SHAP values, partial dependence, the rows with the largest errors, some trees, and how
     to fit the model again. The page is self-contained.
 
@@ -175,7 +175,7 @@ def report(
     test = None if X_test is None else _read(model, X_test)
     sections = [*_sections(model, data, rows, test, tables, found, sources, ids)]
     times["computing this report"] = time.perf_counter() - began
-    sections.append(making.section(model, times, command))
+    sections.append(reproducibility.section(model, times, command))
     scores = [(predictions, judge(predictions)) for predictions in sources]
     heading = title if title is not None else type(model).__name__
     html = write_page(
@@ -232,11 +232,13 @@ def _look(model: TreeModel, data: ReportData) -> OutOfBag | None:
         return getattr(model, "oob_", None)
     origins = model.forest_.origins
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the page shows how many rows have no prediction
+        warnings.simplefilter("ignore")  # the page states the number of rows without prediction
         has_bags = any(o.bags.bootstrap for o in origins) and all(o.resampling == "bagging" for o in origins)
         if not (has_bags and hasattr(model, "out_of_bag")):
-            if origins:  # trees of other libraries do not know their data
-                read_training_data(model, TrainingArguments(data.X, data.y, data.weight, **data.by_row))  # or refuse
+            if origins:  # trees of other libraries have no origin
+                read_training_data(
+                    model, TrainingArguments(data.X, data.y, data.weight, **data.by_row)
+                )  # raises an error for other data
             return None
         found: OutOfBag = model.out_of_bag(data.X, data.y, data.weight, **data.by_row)
     return found
@@ -265,16 +267,16 @@ def _sections(
     if sources:
         made.append(quality.section(model, sources))
         of_trees = _of_trees(model, sources, found)
-        if (sure := how_sure.section(of_trees)) is not None:
+        if (sure := uncertainty.section(of_trees)) is not None:
             made.append(sure)
-    model = uncalibrated(model)  # explanations are of the trees
+    model = uncalibrated(model)  # uncalibrated
     if found is not None:
         made.append(growth.section(found))
     asked, n_asked = ([], 0) if data.X is None else importance.ask(model, data.X, data.y, data.weight, data.by_row)
     asked = asked or importance.stored_importances(model)
     made.append(importance.section(asked, n_asked or model.forest_.n_trees, model.forest_.n_trees))
     order = asked[0].order()
-    if tables is not None:  # beside the data
+    if tables is not None:  # refers to the data section
         made.insert(1, drift.section(model, tables, (_target(model, data.y), sources[-1].truth), order, names))
     if rows is not None:
         if shap.has_values(model):
@@ -287,7 +289,7 @@ def _sections(
 
 
 def _of_trees(model: TreeModel, sources: list[Predictions], found: OutOfBag | None) -> list[Predictions]:
-    """Return predictions of the trees: prediction sets are made of these even if the model is calibrated."""
+    """Return uncalibrated predictions: prediction sets are made from these."""
     plain = uncalibrated(model)
     own = out_of_bag(found, plain)
     if plain is model or own is None:
@@ -298,7 +300,7 @@ def _of_trees(model: TreeModel, sources: list[Predictions], found: OutOfBag | No
 def _source(
     data: ReportData, rows: Matrix | None, test: Matrix | None, first: Predictions, ids: Sequence[object] | None
 ) -> mistakes.Source:
-    """Return the rows of the first predictions."""
+    """Return the rows that the first predictions are for."""
     if first.source != "out of bag":
         return mistakes.Source(test)
     if rows is None:

@@ -1,7 +1,7 @@
-"""The errors that intervals and sets are computed from, of a fitted model.
+"""The errors of a fitted model from which prediction intervals and sets are computed.
 
-attach_errors    keep the errors of the training data, which the caller passes again, or of held-out rows
-errors_of        those that a model has
+attach_errors    stores the errors of the training data, passed again, or of held-out rows
+errors_of        returns the errors that a model stores
 """
 
 from typing import TYPE_CHECKING, TypeVar
@@ -30,7 +30,7 @@ Model = TypeVar("Model", bound="TreeModel")
 
 
 def attach_errors(model: Model, data: TrainingArguments, *, held_out: bool) -> Model:
-    """Keep the errors of some rows; see `TreeModel.attach_errors`."""
+    """Store the errors of rows in the model; see `TreeModel.attach_errors`."""
     check_is_fitted(model)
     check_argument("held_out", held_out, (FLAG,))
     if is_multi_output(model):
@@ -55,7 +55,7 @@ def attach_errors(model: Model, data: TrainingArguments, *, held_out: bool) -> M
 
 
 def errors_of(model: "TreeModel") -> KeptErrors:
-    """Return the errors that a model keeps; if it has none, the error says how to keep them."""
+    """Return the errors that a model stores, or raise an error that explains how to store them."""
     check_is_fitted(model)
     if is_multi_output(model):
         raise one_target_only(model.n_outputs_)

@@ -4,7 +4,7 @@ predict_quantiles       quantiles of the target at rows
 predict_cdf             probability that the target is at most some values
 predict_std             standard deviation of the target at rows
 predict_distribution    targets and weights at one row
-attach_targets          store the targets of the training data, which the caller passes again
+attach_targets          stores the targets of the training data, passed again
 
 The weight of a training row is its fraction of the weight of the leaf, averaged over trees. With these weights, the
 mean of the training targets is the prediction (Meinshausen 2006).
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from weald.estimators.tasks import TreeRegressor
 
 Regressor = TypeVar("Regressor", bound="TreeRegressor")
-BLOCK_BYTES = 2**26  # of leaves and results that are held at a time
+BLOCK_BYTES = 2**26  # memory limit for leaves and results
 LARGE = 2.0**500  # squares of larger numbers overflow
 
 
@@ -76,7 +76,7 @@ def predict_std(model: "TreeRegressor", X: TableLike) -> FloatArray:
     """Compute standard deviations; see `TreeRegressor.predict_std`."""
     target = _targets_of(model).value
     largest = float(np.abs(target[[0, -1]]).max())
-    scale = 2.0 ** -(np.frexp(largest)[1]) if largest > LARGE else 1.0  # a power of two: exact
+    scale = 2.0 ** -(np.frexp(largest)[1]) if largest > LARGE else 1.0  # scaling by a power of two is exact
     found = _for_blocks(
         model,
         X,
@@ -116,7 +116,7 @@ def attach_targets(model: Regressor, data: TrainingArguments) -> Regressor:
 
 
 def _targets_of(model: "TreeRegressor") -> LeafTargets:
-    """Return the targets that a model keeps; if it has none, the error says how to keep them."""
+    """Return the targets that a model stores, or raise an error that explains how to store them."""
     check_is_fitted(model)
     targets: LeafTargets | None = vars(model).get("leaf_targets_")
     if targets is None or targets.forest is not model.forest_:

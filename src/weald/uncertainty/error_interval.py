@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from weald.estimators.error_surface import RowsToScore
     from weald.estimators.out_of_bag import OutOfBag
 
-BATCH_BYTES = 2**26  # of bags and predictions that are held at a time
+BATCH_BYTES = 2**26  # memory limit for bags and predictions
 ROOT_TWO_PI = 2.5066282746310002
 
 
@@ -66,13 +66,13 @@ def delta_variance(found: "OutOfBag", rows: "RowsToScore") -> float:
 class _Sample:
     """The training rows, in rank order."""
 
-    is_seen: BoolArray  # out of at least one bag
-    share: FloatArray  # of the weight of the rows that are seen
-    prediction: FloatArray  # out of bag: the mean, or the margin
+    is_seen: BoolArray  # rows out of at least one bag
+    share: FloatArray  # weight of the rows with out-of-bag predictions, as a fraction
+    prediction: FloatArray  # out-of-bag prediction: the mean, or the margin
     loss: FloatArray
     slope: FloatArray  # share * L' / number of trees
     other: IntArray  # the best class other than the true one
-    copies: FloatArray  # counts of a bag for each draw of the unit
+    copies: FloatArray  # counts in a bag per draw of the unit
     weight: FloatArray  # whole weights are copies of rows, drawn one by one
     is_counted: FloatArray  # 1, or 0 for all rows of a group but one
 

@@ -1,4 +1,4 @@
-"""Prediction intervals, from the errors of rows that the trees predicted without having seen them.
+"""Prediction intervals from the errors of out-of-bag or held-out predictions.
 
 predict_interval    a regressor, rows and a coverage  ->  lower and upper ends
 read_coverage       check a coverage
@@ -10,8 +10,8 @@ Methods, with the errors R_i = |y_i - f_i| of the kept rows and Q, the rank ceil
     cqr                       low(x) - Q, high(x) + Q, of max(low_i - y_i, y_i - high_i)
     jackknife+ab              -Q of R_i - f_(-i)(x), Q of R_i + f_(-i)(x)
 
-Numbers with index i are of the trees that have not seen row i; s is the standard deviation of the target, plus a tenth
-of the mean of the s_i.
+Numbers with index i come from the trees that have not seen row i; s is the standard deviation of the target, plus a
+tenth of the mean of the s_i.
 """
 
 from collections.abc import Callable
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 OUT_OF_BAG = ("oob", "oob-scaled", "jackknife+ab", "cqr")
 HELD_OUT = ("split", "split-scaled", "cqr")
 METHODS = (*OUT_OF_BAG, *HELD_OUT[:2])
-BLOCK_BYTES = 2**26  # of leaves that are held at a time
-FLOOR = 0.1  # of the mean standard deviation, which is added to each
+BLOCK_BYTES = 2**26  # memory limit for leaves
+FLOOR = 0.1  # added to each standard deviation, as a fraction of their mean
 
 
 def predict_interval(model: "TreeRegressor", X: TableLike, coverage: float, method: str | None) -> FloatArray:
@@ -91,13 +91,13 @@ def _away(errors: RegressionErrors) -> FloatArray:
 
 
 def _bound(errors: RegressionErrors, scores: FloatArray, coverage: float) -> float:
-    """Bound the scores of the rows that have a prediction."""
+    """Return the rank bound of the scores of the rows that have a prediction."""
     seen = errors.is_seen
     return bound(scores[seen], errors.weighing.take(seen), coverage)
 
 
 def _remember(errors: RegressionErrors, name: str, compute: Callable[[], tuple[float, ...]]) -> tuple[float, ...]:
-    """Return numbers that depend on the kept errors only; they are computed once."""
+    """Return numbers that depend only on the stored errors; they are computed once."""
     if name not in errors.derived:
         errors.derived[name] = compute()
     return errors.derived[name]
@@ -119,7 +119,7 @@ def _scaled(model: "TreeRegressor", X: TableLike, errors: RegressionErrors, cove
         seen = spread[errors.is_seen]
         unit = _unit(seen)
         floor = FLOOR * add_up(seen * unit) / len(seen) / unit
-        floor = floor if floor > 0 else 1.0  # all are alike
+        floor = floor if floor > 0 else 1.0  # all standard deviations are 0
         return floor, _bound(errors, _away(errors) / (spread + floor), coverage)
 
     floor, factor = _remember(errors, f"scaled {coverage!r}", compute)
@@ -127,7 +127,7 @@ def _scaled(model: "TreeRegressor", X: TableLike, errors: RegressionErrors, cove
 
 
 def _shifted_quantiles(model: "TreeRegressor", X: TableLike, errors: RegressionErrors, coverage: float) -> FloatArray:
-    """Shift quantiles by a bound of how far targets are outside."""
+    """Shift quantiles outward by a bound on the distance of targets outside them."""
     targets = _targets_of(model, errors)
     low_level = (1 - exact(coverage)) / 2
     levels = np.array([float(low_level), float(1 - low_level)])
@@ -139,12 +139,12 @@ def _shifted_quantiles(model: "TreeRegressor", X: TableLike, errors: RegressionE
     (shift,) = _remember(errors, f"cqr {coverage!r}", compute)
     low, high = model.predict_quantiles(X, levels.tolist()).T
     middle = low / 2 + high / 2
-    is_crossed = low - shift > high + shift  # moved inwards by more than half of the width
+    is_crossed = low - shift > high + shift  # if the ends cross, both become their mean
     return np.column_stack([np.where(is_crossed, middle, low - shift), np.where(is_crossed, middle, high + shift)])
 
 
 def _targets_of(model: "TreeRegressor", errors: RegressionErrors) -> LeafTargets:
-    """Return the targets of the leaves; the errors must have been kept with them."""
+    """Return the targets of the leaves, which must have been stored with the errors."""
     targets: LeafTargets | None = vars(model).get("leaf_targets_")
     if targets is None or targets.forest is not model.forest_ or errors.leaf is None:
         again = "attach_errors(X, y, held_out=True)" if errors.is_held_out else "attach_errors(X, y)"
@@ -168,7 +168,7 @@ def _deviations(model: "TreeRegressor", errors: RegressionErrors, targets: LeafT
 
 
 def _unit(values: FloatArray) -> float:
-    """Return a power of two by which sums and squares of large numbers stay finite."""
+    """Return a power of two that keeps sums and squares of large numbers finite."""
     largest = float(np.abs(values).max())
     return 2.0 ** -int(np.frexp(largest)[1]) if largest > LARGE else 1.0
 

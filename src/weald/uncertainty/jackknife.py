@@ -7,7 +7,7 @@ itself, the interval reaches from a low quantile of f_(-i)(x) - R_i to a high on
 have no such prediction, and count as infinite errors.
 
 Means over trees are sums of whole numbers: predictions are rounded to a grid so fine that sums of all trees are exact
-in doubles. So the result has the same bits whatever multiplies the matrices.
+in doubles. So the result does not depend on the library that multiplies matrices.
 """
 
 from collections.abc import Iterator
@@ -28,9 +28,9 @@ from weald.estimators.prediction import read_rows, voting_of
 if TYPE_CHECKING:
     from weald.estimators.tasks import TreeRegressor
 
-BLOCK_BYTES = 2**25  # of predictions without a training row that are held at a time
-MOST_ROWS = 4096  # of new rows that are predicted at a time
-BITS = 53  # of a double
+BLOCK_BYTES = 2**25  # memory limit for leave-one-out predictions
+MOST_ROWS = 4096  # new rows predicted at a time
+BITS = 53  # precision of a double
 
 
 def jackknife_intervals(model: "TreeRegressor", X: TableLike, errors: RegressionErrors, coverage: float) -> FloatArray:
@@ -71,13 +71,13 @@ def _cut(votes: FloatArray, step: int) -> Iterator[FloatArray]:
 
 @dataclass(frozen=True)
 class _LeavingOut:
-    """The training rows that are out of some bag: which trees have not seen them, their errors and weights."""
+    """The training rows that are out of some bag: the trees that have not seen them, their errors and weights."""
 
     outside: FloatArray  # rows x trees: 1, or 0 for a tree that has seen the row
     n_outside: IntArray  # by row
     error: FloatArray  # by row
     weight: FloatArray | None
-    needed: float  # weight of the rows below an upper end
+    needed: float  # weight of rows required below an upper end
     center: float
     exponent: int  # predictions minus the center are rounded to multiples of 2^-exponent
 
@@ -87,7 +87,7 @@ class _LeavingOut:
         n_trees, target = errors.forest.n_trees, errors.target
         outside = errors.trees_outside(slice(None))[seen].astype(np.float64)
         weighing = errors.weighing
-        size = weighing.size(errors.n_rows)  # rows in every bag count: as infinite errors
+        size = weighing.size(errors.n_rows)  # rows in every bag count as infinite errors
         weight, needed = None, weight_needed(coverage, size)
         if weighing.weight is not None:
             total = cumulate(weighing.weight, size)[-1] / np.cumsum(weighing.weight)[-1]
@@ -102,13 +102,13 @@ class _LeavingOut:
     def intervals(self, votes: FloatArray) -> FloatArray:
         """Compute the intervals of some rows from the predictions of the trees (trees x rows)."""
         whole = np.rint(np.ldexp(votes - self.center, self.exponent))
-        sums = whole.T @ self.outside.T  # exact: sums of whole numbers below 2^53
+        sums = whole.T @ self.outside.T  # exact, since sums of whole numbers stay below 2^53
         means = self.center + np.ldexp(sums / self.n_outside, -self.exponent)
         low = -self._upper(self.error - means)
         return np.column_stack([low, self._upper(means + self.error)])
 
     def _upper(self, ends: FloatArray) -> FloatArray:
-        """Return the smallest end of each row below which enough of the weight lies (rows x training rows)."""
+        """Return the smallest end of each row that has enough weight below it (rows x training rows)."""
         if self.weight is None:
             rank = int(np.ceil(self.needed))
             if rank > ends.shape[1]:

@@ -1,4 +1,4 @@
-"""Prediction sets, from scores of rows that the trees predicted without having seen them.
+"""Prediction sets from the scores of out-of-bag or held-out predictions.
 
 predict_set    a classifier, rows and a coverage  ->  which classes are in the set of each row
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from weald.estimators.tasks import TreeClassifier
 
 METHODS = ("lac", "aps")
-PURPOSE_SETS = 34  # of the draws for new rows
-CLOSE = 1e-12  # scores that differ by less are equal but for rounding
-BLOCK_BYTES = 2**26  # of scores that are held at a time
+PURPOSE_SETS = 34  # purpose of the draws for new rows
+CLOSE = 1e-12  # scores that differ by less are treated as equal
+BLOCK_BYTES = 2**26  # memory limit for scores
 
 
 def predict_set(
     model: "TreeClassifier", X: TableLike, coverage: float, method: str, repeat: int = 0, first: int = 0
 ) -> BoolArray:
-    """Predict sets of classes; see `TreeClassifier.predict_set`. `first`: position of the first row, for its draw."""
+    """Predict sets of classes; see `TreeClassifier.predict_set`. `first`: position of the first row, for draws."""
     check_is_fitted(model)
     read_coverage(coverage)
     check_argument("method", method, (OneOf(METHODS),))

@@ -1,4 +1,4 @@
-"""Standard errors of predictions: how much they would change with another training table of the same size.
+"""Standard errors of predictions: their variation over training tables of the same size.
 
 predict_standard_error    a forest, rows, and the training data again  ->  standard errors
 
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     from weald.estimators.forest_base import RandomForest
 
 METHODS = ("infinitesimal-jackknife", "jackknife")
-BLOCK_BYTES = 2**26  # of predictions of trees that are held at a time
-BATCH_BYTES = 2**27  # of bags as doubles that are held at a time
-CACHE_BYTES = 2**18  # of sums that are added to again and again
-FEW_ROWS = 1000  # that one thread predicts
+BLOCK_BYTES = 2**26  # memory limit for predictions of trees
+BATCH_BYTES = 2**27  # memory limit for bags as doubles
+CACHE_BYTES = 2**18  # size of blocks of sums, so that they stay in the processor cache
+FEW_ROWS = 1000  # up to here, one thread predicts
 HUGE = 2.0**500  # squares of larger numbers overflow
 
-Entries = Callable[[IntArray], FloatArray]  # from the counts of bags (trees x units) to e
+Entries = Callable[[IntArray], FloatArray]  # counts of bags (trees x units) -> e
 
 
 def predict_standard_error(model: "RandomForest", X: TableLike, data: TrainingArguments, method: str) -> FloatArray:
@@ -75,12 +75,12 @@ def predict_standard_error(model: "RandomForest", X: TableLike, data: TrainingAr
 
 @dataclass(frozen=True)
 class _Units:
-    """What bags draw: rows, or groups, in rank order. `row` is one row of each unit."""
+    """The units that bags draw: rows or groups, in rank order. `row` is one row of each unit."""
 
     row: IntArray
-    copies: FloatArray  # how many draws of the unit one count of that row is
-    weight: FloatArray  # whole weights are copies of rows, which were drawn one by one
-    stratum: IntArray  # each is drawn from by itself
+    copies: FloatArray  # draws of the unit per count of that row
+    weight: FloatArray  # whole weights are copies of rows, drawn one by one
+    stratum: IntArray  # strata, drawn separately
     are_weighted: bool
 
     @classmethod
@@ -156,7 +156,7 @@ class _Influence:
 
 
 def _added(values: FloatArray) -> FloatArray:
-    """Add up over trees, in their order."""
+    """Add up over trees, in order."""
     total = np.zeros(values.shape[1])
     for of_tree in values:
         total = total + of_tree
@@ -167,7 +167,7 @@ def _added(values: FloatArray) -> FloatArray:
 
 
 def _infinitesimal(training: TrainingData, units: _Units, trees: IntArray) -> _Influence:
-    """Compare predictions with how often units were drawn."""
+    """Correlate predictions with the number of draws of each unit."""
     n_trees = len(trees)
     total, squares = np.zeros(len(units.row)), np.zeros(len(units.row))
     for counts in _batches(training, units, trees):
@@ -175,13 +175,13 @@ def _infinitesimal(training: TrainingData, units: _Units, trees: IntArray) -> _I
         squares += (counts * counts).sum(axis=0)
     mean = total / n_trees
     noise = add_up((squares / n_trees - mean * mean) / units.weight) / n_trees
-    middle = np.rint(mean)  # the sum of d is 0, so it changes nothing but keeps numbers small
+    middle = np.rint(mean)  # does not change the result, since the d sum to 0, but keeps numbers small
     scale = 1.0 / units.weight / (n_trees * n_trees)
     return _influence(training, (units, trees), lambda counts: counts.astype(np.float64) - middle, scale, noise)
 
 
 def _leaving_out(training: TrainingData, units: _Units, trees: IntArray) -> _Influence:
-    """Compare predictions with those of the trees without a unit."""
+    """Compare the predictions of all trees with those of the trees without a unit."""
     if units.are_weighted:
         raise ParameterError(
             'method="jackknife" leaves out one row at a time, and these rows have weights. Use '
@@ -205,7 +205,7 @@ def _leaving_out(training: TrainingData, units: _Units, trees: IntArray) -> _Inf
 def _influence(
     training: TrainingData, drawn: tuple[_Units, IntArray], entries: Entries, scale: FloatArray, noise: float
 ) -> _Influence:
-    """Keep e where there are fewer units than trees, else G."""
+    """Store e if there are fewer units than trees, else G."""
     units, trees = drawn
     if len(units.row) <= len(trees):
         e = np.concatenate([entries(counts) for counts in _batches(training, units, trees)])
@@ -218,7 +218,7 @@ def _influence(
         for second in _batches(training, units, trees[begin:]):
             right, end_other = entries(second), begin_other + len(second)
             product = np.zeros((len(left), len(right)))
-            for group in groups:  # products of whole numbers are exact, however they are added
+            for group in groups:  # products of whole numbers: exact in any order of addition
                 product = product + (left[:, group] @ right[:, group].T) * scale[group[0]]
             gram[begin:end, begin_other:end_other] = product
             gram[begin_other:end_other, begin:end] = product.T
@@ -240,7 +240,7 @@ def _batches(training: TrainingData, units: _Units, trees: IntArray) -> Iterator
 def _votes_of_trees(
     model: "RandomForest", training: TrainingData, trees: list[Forest], rows: Rows
 ) -> Iterator[FloatArray]:
-    """Predict blocks of rows by each tree (trees x numbers); of two classes, by the second."""
+    """Predict blocks of rows by each tree (trees x numbers); with two classes, only the second."""
     voting, n_classes = voting_of(model), model.forest_.n_classes
     width = n_classes if model.task is Task.CLASSIFICATION else 1
     step = max(1, BLOCK_BYTES // (8 * len(trees) * width))

@@ -15,7 +15,7 @@ from weald import DecisionTreeClassifier, ExtraTreesClassifier, KernelForestClas
 from weald.errors import DataError, ExportError, ParameterError
 from weald.estimators.calibration.calibrator import METHODS, Calibrator
 
-# Few trees are faster, and leave some rows without an out-of-bag prediction.
+# Few trees are fast, and some rows have no out-of-bag prediction.
 pytestmark = pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 
 RNG = np.random.default_rng(3)
@@ -66,12 +66,12 @@ def test_predictions_are_the_calibrated_probabilities_of_the_trees(case, method)
     model, X, _, _ = fit(case, calibrate=method)
     raw = model.predict_votes(X) / model.forest_.vote_total
     expected = model.calibrator_(raw)
-    said = model.predict_proba(X)
-    np.testing.assert_array_equal(said, expected)
+    predicted = model.predict_proba(X)
+    np.testing.assert_array_equal(predicted, expected)
     np.testing.assert_array_equal(model.predict(X), model.classes_[expected.argmax(axis=1)])
     with np.errstate(divide="ignore"):
         np.testing.assert_array_equal(model.predict_log_proba(X), np.log(expected))
-    room = np.empty(said.shape, dtype=np.float32)
+    room = np.empty(predicted.shape, dtype=np.float32)
     assert model.predict_proba(X, out=room) is room
     np.testing.assert_array_equal(room, expected.astype(np.float32))
     np.testing.assert_array_equal(model.predict_proba(X, dtype="float32"), room)
@@ -135,8 +135,8 @@ def test_models_without_bags_are_calibrated_on_held_out_rows():
 def test_held_out_rows_may_lack_classes():
     model = RandomForestClassifier(10, random_state=0).fit(NUMBERS[::2], THREE[::2])
     few = np.flatnonzero(THREE[1::2] != 1) * 2 + 1
-    said = model.calibrated("isotonic", NUMBERS[few], THREE[few], held_out=True).predict_proba(NUMBERS)
-    assert (said[said[:, [0, 2]].sum(axis=1) > 0, 1] == 0).all()
+    predicted = model.calibrated("isotonic", NUMBERS[few], THREE[few], held_out=True).predict_proba(NUMBERS)
+    assert (predicted[predicted[:, [0, 2]].sum(axis=1) > 0, 1] == 0).all()
 
 
 def test_a_warm_start_calibrates_again():
@@ -189,14 +189,14 @@ def test_dask_collections_are_calibrated():
 @pytest.mark.parametrize("method", METHODS)
 def test_folds_calibrate_rows_by_others(method):
     out = fit("three classes", oob_score=True)[0].oob_
-    said = out.calibrated_probabilities(method, n_folds=4)
-    np.testing.assert_array_equal(np.isnan(said).any(axis=1), ~out.mask)
-    np.testing.assert_allclose(said[out.mask].sum(axis=1), 1)
+    predicted = out.calibrated_probabilities(method, n_folds=4)
+    np.testing.assert_array_equal(np.isnan(predicted).any(axis=1), ~out.mask)
+    np.testing.assert_allclose(predicted[out.mask].sum(axis=1), 1)
     order = RNG.permutation(N)
     model, X, y, _ = fit("three classes")
     turned = model.out_of_bag(X[order], y[order]).calibrated_probabilities(method, n_folds=4)
-    # Equal rows may change places
-    assert sorted(zip(y[order], *turned.T, strict=True)) == sorted(zip(y, *said.T, strict=True))
+    # equal rows may be exchanged
+    assert sorted(zip(y[order], *turned.T, strict=True)) == sorted(zip(y, *predicted.T, strict=True))
 
 
 def test_folds_show_what_isotonic_calibration_learned_by_heart():
@@ -232,7 +232,7 @@ BAD = {
     ),
     "several targets": (
         lambda: RandomForestClassifier(calibrate="beta").fit(NUMBERS, np.column_stack([TWO, TWO])),
-        "does not support several targets",
+        "does not support multi-output targets",
     ),
     "several targets afterwards": (
         lambda: RandomForestClassifier(3).fit(NUMBERS, np.column_stack([TWO, TWO])).calibrated("beta", NUMBERS, TWO),

@@ -93,7 +93,7 @@ def test_beta_is_that_of_its_authors():
 
 def test_beta_leaves_out_what_would_let_it_fall():
     score = np.linspace(0.01, 0.99, 99)
-    is_hit = np.arange(99) % 5 < 2 + (score < 0.3)  # more often true at low scores
+    is_hit = np.arange(99) % 5 < 2 + (score < 0.3)  # the class is more frequent at low scores
     found = Beta.fit(count(score, is_hit, np.ones(99)))
     a, b, _ = found.coefficients
     assert a >= 0
@@ -124,16 +124,16 @@ def test_venn_abers_is_that_of_the_package():
         score, is_hit, weight = make(size)
         theirs = package.VennAbers()
         theirs.fit(np.column_stack([1 - score, score]), is_hit.astype(int))
-        said, bounds = theirs.predict_proba(np.column_stack([1 - NEW, NEW]))
+        predicted, bounds = theirs.predict_proba(np.column_stack([1 - NEW, NEW]))
         mine = VennAbers.fit(count(score, is_hit, np.ones_like(weight)))
-        np.testing.assert_allclose(mine(NEW), said[:, 1], atol=1e-14)
+        np.testing.assert_allclose(mine(NEW), predicted[:, 1], atol=1e-14)
         np.testing.assert_allclose(np.column_stack(mine.bounds(NEW)), bounds, atol=1e-14)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n_classes", [2, 3])
 class TestCalibrator:
-    """What holds for every method."""
+    """Properties of every method."""
 
     def data(self, n_classes, n=200):
         rng = np.random.default_rng(4)

@@ -14,7 +14,7 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 3))
 y = (X**2).sum(axis=1) < 2.5
 FEW = {"n_estimators": 16, "random_state": 0}
-PLAIN = {**FEW, "contrast": False, "mix": False}  # nothing but the kernel
+PLAIN = {**FEW, "contrast": False, "mix": False}  # kernel features only
 
 
 def prints(model):
@@ -245,7 +245,7 @@ def test_graphs_with_a_kernel_of_ones_own():
     kernel = lambda one, other: float(len(paths(one) & paths(other)))  # noqa: E731
     model = weald.KernelForestClassifier(**FEW, kernel=kernel, contrast=False).fit(graphs, is_ring)
     assert model.score(graphs, is_ring) == 1.0
-    assert set(model.prototypes_.samples) <= set(rings)  # nothing is like a star: it has no such path
+    assert set(model.prototypes_.samples) <= set(rings)  # a star has no such path
 
 
 def test_mix_keeps_raw_columns_and_categories_beside_the_kernel():
@@ -318,7 +318,7 @@ def test_weights_are_copies(words):
     weighed = weald.KernelForestClassifier(40, random_state=0, **words).fit(X, y, weight)
     copied = weald.KernelForestClassifier(40, random_state=0, **words).fit(X.repeat(weight, axis=0), y.repeat(weight))
     assert prints(weighed) == prints(copied)
-    if not words:  # what is out of bag differs: a copy may be in it
+    if not words:  # out-of-bag results differ: a copy of a row may be in the bag
         assert weighed.mix_ == copied.mix_
         assert (weighed.mix_.way, weighed.mix_.errors) == ("in turn", {})
 
@@ -423,10 +423,10 @@ def test_parameters_are_checked(words, found):
 @pytest.mark.parametrize(
     ("kernel", "found"),
     [
-        (lambda *_: np.nan, "gave nan for two samples"),
-        (lambda a, b: float((a - b).sum()), "is not symmetric: samples"),
-        (lambda *_: np.array([1.0, 2.0]), r"gave an array of shape \(2,\)"),
-        (lambda *_: "much", "gave 'much' for two samples"),
+        (lambda *_: np.nan, "returned nan for two samples"),
+        (lambda a, b: float((a - b).sum()), "is not symmetric: for samples"),
+        (lambda *_: np.array([1.0, 2.0]), r"returned an array of shape \(2,\)"),
+        (lambda *_: "much", "returned 'much' for two samples"),
     ],
 )
 def test_bad_kernels_are_refused(kernel, found):
@@ -480,7 +480,7 @@ def test_tanh_warns():
 def test_auto_takes_the_kernel_of_least_out_of_bag_error_and_says_why():
     rng, alone = np.random.default_rng(0), {**FEW, "mix": False, "contrast": False}
     curves = np.sin(rng.uniform(0, 6, 60)[:, None] + np.linspace(0, 6, 20)) + rng.normal(size=60)[:, None] * 3
-    target = np.diff(curves, axis=1)[:, 0] > 0  # a matter of the slope; the level is noise
+    target = np.diff(curves, axis=1)[:, 0] > 0  # the slope is the signal; the level is noise
     model = weald.KernelForestClassifier(**alone, kernel="auto").fit(curves, target)
     errors = {weald.estimators.kernel.kernel_selection.describe(words): error for words, error in model.choice_.tried}
     assert len(errors) == len(weald.estimators.kernel.kernel_selection.GRID) == 6

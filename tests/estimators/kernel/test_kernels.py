@@ -59,7 +59,7 @@ def test_curves_of_unequal_lengths_are_warped_alike(band):
 
 
 def cheapest_path(x, y, width):
-    """All paths, one by one."""
+    """Enumerate all warping paths."""
     best = math.inf
     for steps in itertools.product([(1, 0), (0, 1), (1, 1)], repeat=len(x) + len(y) - 2):
         i = j = 0

@@ -85,9 +85,9 @@ def test_splits_are_in_words_and_in_numbers():
 @each
 def test_the_training_error_is_that_of_the_rows(criterion, engine, weights):
     model, table = grow(criterion, weights, engine=engine, max_depth=3)
-    said = model.predict(table.X)
-    losses = said != table.target if is_of_classes(criterion) else (said - table.target) ** 2
-    losses = np.abs(said - table.target) if criterion in definition.OF_MEDIANS else losses
+    predicted = model.predict(table.X)
+    losses = predicted != table.target if is_of_classes(criterion) else (predicted - table.target) ** 2
+    losses = np.abs(predicted - table.target) if criterion in definition.OF_MEDIANS else losses
     assert model.training_error() == pytest.approx(np.average(losses, weights=table.weight), abs=1e-9)
     nodes = model.nodes(frame="dict")
     if criterion not in definition.OF_COUNTS:
@@ -105,8 +105,8 @@ def test_trees_of_a_forest_speak_of_their_bags(kind):
     engine = open_engine("native")
     bags = engine.bags(engine.code(table, 65535, 1, None), model.growth_, model.forest_.origins, 1)
     for tree, bag in zip(model.estimators_, bags, strict=True):
-        said = tree.predict(table.X)
-        losses = (said - table.target) ** 2 if table.n_classes == 0 else said != table.target
+        predicted = tree.predict(table.X)
+        losses = (predicted - table.target) ** 2 if table.n_classes == 0 else predicted != table.target
         assert tree.training_error() == pytest.approx(np.average(losses, weights=bag))
         assert tree.nodes(frame="dict")["samples"][0] == bag.sum()
 

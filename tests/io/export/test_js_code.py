@@ -136,8 +136,8 @@ def test_bad_rows_are_refused_in_words(tmp_path):
     (tmp_path / "forest.mjs").write_text(fitted("categories").to_js(check=False).model)
     calls = ", ".join(f"() => forest.predict({x})" for x in BAD)
     code = f"""import forest from "./forest.mjs";
-    const said = (call) => {{ try {{ return String(call()); }} catch (error) {{ return error.message; }} }};
-    console.log(JSON.stringify([{calls}].map(said)));"""
+    const result = (call) => {{ try {{ return String(call()); }} catch (error) {{ return error.message; }} }};
+    console.log(JSON.stringify([{calls}].map(result)));"""
     found = dict(zip(BAD, node(tmp_path, code), strict=True))
     assert {x: words for x, words in found.items() if not words.startswith(BAD[x])} == {}
 
@@ -156,7 +156,7 @@ def test_flags_are_checked():
 
 def test_numbers_that_javascript_rounds_are_refused():
     tree = weald.DecisionTreeClassifier().fit([[1.0], [2.0]], [2**60 + 1, 3])
-    with pytest.raises(weald.ExportError, match="which is not a double"):
+    with pytest.raises(weald.ExportError, match="which is not exact as a double"):
         tree.to_js()
 
 

@@ -39,7 +39,7 @@ def test_columns_may_be_given_one_by_one_with_their_labels(name):
 
 def test_a_frame_goes_in_column_by_column():
     frame = make_frame()[0]
-    frame["few"] = frame["few"].cat.add_categories("?").fillna("?")  # no label of the model: a missing value
+    frame["few"] = frame["few"].cat.add_categories("?").fillna("?")  # not a label of the model: missing
     model, session = fitted("categories"), open_session(fitted("categories").to_onnx(columns=True))
     kinds = {"number": float, "few": object, "many": object, "grade": object, "flag": float}
     feed = {name: frame[[name]].astype(kind).to_numpy() for name, kind in kinds.items()}

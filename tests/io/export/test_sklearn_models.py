@@ -313,6 +313,6 @@ def test_shap_reads_the_forest_as_scikit_learns(name):
     rows = np.nan_to_num(make_table()[0][:20])
     explainer = shap.TreeExplainer(made)
     values = explainer.shap_values(rows, check_additivity=False)
-    said = made.predict_proba(rows) if hasattr(made, "predict_proba") else made.predict(rows)[:, np.newaxis]
+    predicted = made.predict_proba(rows) if hasattr(made, "predict_proba") else made.predict(rows)[:, np.newaxis]
     total = values.reshape(*rows.shape, -1).sum(axis=1) + explainer.expected_value
-    assert total == pytest.approx(said, abs=1e-6)
+    assert total == pytest.approx(predicted, abs=1e-6)

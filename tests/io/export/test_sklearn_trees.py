@@ -15,7 +15,7 @@ def make_table(n_rows=400, missing=0.1, seed=0):
     X = rng.normal(size=(n_rows, 5))
     X[:, 1] = np.round(X[:, 1], 1)
     X[:, 2] *= 1e30
-    X[:, 3] *= 1e-42  # below the normal float32
+    X[:, 3] *= 1e-42  # smaller than the normal float32 numbers
     signal = X[:, 0] + X[:, 1] / 2 + 0.3 * rng.normal(size=n_rows)
     X[rng.random(X.shape) < missing] = np.nan
     return X, np.digitize(signal, [-0.5, 0.5]), signal

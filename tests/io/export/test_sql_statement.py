@@ -229,7 +229,7 @@ def test_bad_arguments_are_refused_in_words(case):
     [
         (["a\0b", "c"], "contains NUL"),
         (["\ud800", "b"], "half a character"),
-        ([2**60, 1], "which is not a double"),
+        ([2**60, 1], "which is not exact as a double"),
         ([(1, 2), (3, 4)], "of type tuple, which cannot be exported"),
     ],
 )

@@ -4,9 +4,9 @@ This file is what a weald forest *is*. It is plain Python on lists, ints and flo
 read from top to bottom. Every other engine must return the same forest, bit for bit, and is tested against it.
 
     1  random numbers       a function of seed, address, tree and purpose
-    2  weights              weights of rows as integers
+    2  weights              row weights as integers
     3  codes                the values of a column as small integers
-    4  ranks                an order of rows that does not depend on the table's
+    4  ranks                an order of rows that does not depend on their order in the table
     5  targets              class numbers, or numbers as integers
     6  bags                 the rows that a tree sees, as counts
     7  criteria             the score of a cut
@@ -82,7 +82,7 @@ WHOLE_LIMIT = 2**31  # upper limit of sizes, exclusive
 
 
 Wide = tuple[int, float]  # (k, m): m * 2^k with m from 1/2 to 1, or 0; products may exceed the range of doubles
-ZERO = (-(2**28), 0.0)  # below all others
+ZERO = (-(2**28), 0.0)  # smaller than any other exponent
 
 
 def wide(x: float) -> Wide:
@@ -109,7 +109,7 @@ def fixed_point(weights: Sequence[Wide]) -> list[int]:
 
 
 def line_weights(weights: Sequence[float], whole: bool) -> list[int]:
-    """Return the length of each row on the line from which bags are drawn."""
+    """Return the length of each row's interval on the line from which bags are drawn."""
     return [int(w) for w in weights] if whole else fixed_point([wide(w) for w in weights])
 
 
@@ -217,7 +217,7 @@ class Coded:
     whole: bool
     line: list[int]
     position: list[int]
-    fingerprint: int  # of the codes and the target
+    fingerprint: int  # fingerprint of the codes and the target
     values: int | None  # fingerprint of the values and the target; None: unknown
     strata: list[int]  # empty: a single stratum
     groups: list[int]  # the rank of each row's group; empty: each row is its own group
@@ -313,7 +313,7 @@ class Target:
 
 
 FIXED_POINT_TARGET_BITS = 35  # with fractional weights: sums of weight * q * q stay below 2^127
-FIXED_POINT_WEIGHT_BITS = 54  # of the sum of such weights
+FIXED_POINT_WEIGHT_BITS = 54  # bits of the sum of such weights
 DOUBLE_BITS = 53
 FINE_BITS = 30  # the width of the targets should be at least 2^30 units, about 10^9
 
@@ -330,10 +330,10 @@ def wide_exponent(k: int, n_draws: int | None) -> int:
 
 @dataclass
 class Spread:
-    """A robust location and scale of numbers: a few outliers do not affect them."""
+    """A robust location and scale of numbers, which a few outliers do not affect."""
 
     median: float
-    width: float  # between the quartiles; if they are equal, the median distance of the other numbers from them, if any
+    width: float  # interquartile range; if it is 0, the median distance of the other numbers from the quartiles
 
 
 def spread_of(y: Sequence[float], lengths: Sequence[int]) -> Spread:
@@ -364,8 +364,8 @@ def fix_target(
 ) -> Target:
     """Express numbers as integers that can be summed exactly.
 
-    By default they are narrow: their sums have 64 bits, or 128 with weights in fixed point. If an outlier would take
-    the digits of all other numbers, and `lengths` are given, they are wide, so that the others keep their precision.
+    By default they are narrow: their sums have 64 bits, or 128 with weights in fixed point. If an outlier would cost
+    all other numbers their precision, and `lengths` are given, they are wide, so that the precision is kept.
     With `from_zero` the center is 0, so that sums of integers are sums of the numbers.
     """
     center = 0.0 if from_zero else min(y) / 2 + max(y) / 2
@@ -487,7 +487,7 @@ def count_rows(coded: Coded, growth: "Growth", seed: int, tree: int) -> list[int
 
 
 def in_fixed_point(coded: Coded, growth: "Growth") -> bool:
-    """Return whether weights are converted to fixed point."""
+    """Return whether statistics use fixed-point weights."""
     return not growth.bootstrap and (not coded.whole or sum(coded.line) >= WHOLE_LIMIT)
 
 
@@ -552,7 +552,7 @@ def add_weights(some: dict[int, int], others: dict[int, int], sign: int) -> dict
 
 
 def medians(side: Tally) -> tuple[int, int]:
-    """Return the lowest and the highest weighted median: they differ if a half of the weight lies up to the lowest."""
+    """Return the lowest and the highest weighted median; they differ if half of the weight is up to the lowest."""
     low, seen = None, 0
     for q in sorted(side.numbers):
         seen += side.numbers[q]
@@ -560,7 +560,7 @@ def medians(side: Tally) -> tuple[int, int]:
             low = q
         if low is not None and 2 * seen > side.weight:
             return low, q
-    raise ValueError("a side without rows has no median")
+    raise ValueError("a child without rows has no median")
 
 
 def deviations(side: Tally) -> int:
@@ -584,7 +584,7 @@ def log2(x: float) -> float:
 
 
 LN2 = 0.6931471805599453
-LARGEST_SHIFT = 900  # of decreases: sums of them stay below the largest double
+LARGEST_SHIFT = 900  # limit for shifts of decreases: their sums stay below the largest double
 
 
 def x_log2_x(n: int) -> float:
@@ -612,7 +612,7 @@ def entropy(side: Tally, mean: int) -> float:
 
 
 def squared_error(side: Tally, mean: int) -> float:
-    """Square of the sum of targets about the node's mean, over the weight: the squares explained by the side's mean."""
+    """Squared sum of the targets about the node's mean, over the weight: the squares explained by the side's mean."""
     a = float(side.total - side.weight * mean)
     return a * a / float(side.weight)
 
@@ -669,7 +669,7 @@ class Growth:
     n_draws: int  # maximum size of a bag
     class_weight: str  # "none", "given", or balanced by "table" or by "bag"
     class_weights: Sequence[float] = ()
-    strata: str = "none"  # which strata have their own draws: "none", "class", or "given"
+    strata: str = "none"  # kind of strata: "none", "class", or "given"
     draws: Sequence[int] = ()  # from each stratum; empty: n_draws from all rows
     random_cuts: bool = False  # each feature offers one random cut, not its best one
     monotonic: Sequence[int] = ()  # by feature: 1 increasing, -1 decreasing, 0 unconstrained; empty: all unconstrained
@@ -690,7 +690,7 @@ class Split:
 
     feature: int
     threshold: float
-    order: Sequence[int]  # of the codes that the node has
+    order: Sequence[int]  # the codes that the node has, in the order of the cut
     n_left: int
     missing_left: bool
     score: float
@@ -698,7 +698,7 @@ class Split:
     unevenness: int
     left: Tally
     right: Tally
-    noise: float = 0.0  # the score expected by chance, subtracted when it is compared with other features
+    noise: float = 0.0  # the score expected by chance; subtracted for comparison with other features
 
     @property
     def worth(self) -> float:
@@ -707,7 +707,7 @@ class Split:
 
     @property
     def cuts_off_missing(self) -> bool:
-        """Whether it divides present from missing values: such a cut does not order values."""
+        """Whether the cut only separates missing from present values."""
         return self.threshold == math.inf
 
     def beats(self, other: "Split | None") -> bool:
@@ -765,7 +765,7 @@ class Tree:
         return column.is_categorical and (most == 0 or len(column.lows) <= most)
 
     def decrease(self, gain: float, weight: int) -> float:
-        """Convert a gain in score to a decrease in impurity of rows of a weight, in units of 2^-decrease_unit."""
+        """Convert a gain in score to a decrease in impurity for this weight, in units of 2^-decrease_unit."""
         decrease = max(0.0, gain) / float(weight)
         if self.growth.criterion == "poisson":  # from bits, in units of 2^-exponent
             return ldexp(decrease * LN2, min(self.target.exponent, LARGEST_SHIFT))
@@ -806,7 +806,7 @@ def feature_scales(weights: Sequence[float], n_features: int) -> list[int]:
 
 
 def draw_features(tree: Tree, node_id: int) -> Iterator[int]:
-    """Yield the features of positive weight in the order in which this node considers them.
+    """Yield the features with positive weight in the order in which this node considers them.
 
     If all of them are considered, the order decides only ties. Then a single draw orders them, so that no column wins
     more ties than another; with `ties_by_column` they keep the order of columns, and nothing is drawn.
@@ -835,7 +835,7 @@ def order_of_ties(tree: Tree, node_id: int, features: Sequence[int]) -> list[int
 
 
 def may_interact(growth: Growth, path: frozenset[int], feature: int) -> bool:
-    """Return whether a node may be cut by a feature, given the features that cut the nodes above it."""
+    """Return whether a node may be cut by a feature, given the features on its path."""
     together = path | {feature}
     if growth.max_interacting and len(together) > growth.max_interacting:
         return False
@@ -905,7 +905,7 @@ def orders_of_categories(node: Tally, tallies: dict[int, Tally]) -> Iterator[lis
 
 
 def random_candidate(tree: Tree, node: "Node", feature: int) -> Iterator[Candidate]:
-    """Yield the one cut that a feature offers at random, as `candidates` does; none if the node cannot be cut by it.
+    """Yield one random cut by a feature, in the form of `candidates`; nothing if the feature cannot cut the node.
 
     The threshold is uniform between the smallest and the largest value of the node. It is moved up to the end of the
     code that it falls into, if that has more than one value. Categories are put in a random order and cut at a random
@@ -1000,7 +1000,7 @@ def cuts_of_feature(tree: Tree, node: "Node", feature: int) -> Iterator[Split]:
 
 
 def noise_of_labels(tree: Tree, node: "Node", feature: int) -> float:
-    """Return the score that a cut by many categories is expected to reach by chance; it is a penalty.
+    """Return the penalty of a cut by many categories: the score that it is expected to reach by chance.
 
     On average, random labels explain the fraction (labels - 1) / (rows - 1) of the impurity. Two labels can be cut in
     only one way, so the penalty begins with the third. With several classes, a cut orders categories by one class at a
@@ -1032,7 +1032,7 @@ def mixed(tree: Tree, node: "Node") -> float:
 
 
 def squares_about_mean(tree: Tree, node: "Node") -> tuple[float, float]:
-    """Return the sum of squares about the node's mean, rounded down, and the part of it that is due to the rounding."""
+    """Return the sum of squares about the node's mean (rounded down), and the error that this rounding causes."""
     mean = node.tally.total // node.tally.weight
     squares = sum(tree.bag.weights[r] * (tree.target.labels[r] - mean) ** 2 for r in node.ranks)
     return float(squares), squared_error(node.tally, mean)
@@ -1063,7 +1063,7 @@ def has_missing(tree: Tree, ranks: Sequence[int], feature: int) -> bool:
 
 
 def best_split(tree: Tree, node: "Node") -> Split | None:
-    """Consider `max_features` features that can cut the node, in the order of the draw; return the best cut."""
+    """Consider `max_features` features that can cut the node, in drawn order; return the best cut."""
     best = None
     looked_at = 0
     for feature in draw_features(tree, node.node_id):
@@ -1071,7 +1071,7 @@ def best_split(tree: Tree, node: "Node") -> Split | None:
             continue
         split = best_split_of_feature(tree, node, feature)
         if split is None:
-            continue  # such a feature does not count towards max_features
+            continue  # a feature without cuts does not count towards max_features
         if split.beats_earlier_feature(best):
             best = split
         looked_at += 1
@@ -1091,8 +1091,8 @@ class Node:
     depth: int
     ranks: list[int]
     tally: Tally
-    path: frozenset[int] = frozenset()  # features that cut the nodes above
-    lower: float = -math.inf  # bounds of predictions below, in units of `side_value`
+    path: frozenset[int] = frozenset()  # features on the path to the node
+    lower: float = -math.inf  # bounds of the predictions below this node, in units of `side_value`
     upper: float = math.inf
     split: Split | None = None
     decrease: float = 0.0
@@ -1140,7 +1140,7 @@ def make_children(tree: Tree, node: Node, split: Split, sides: Sequence[list[int
 
 
 def pass_down_bounds(tree: Tree, node: Node, split: Split) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the bounds of predictions below the left and the right child: they meet halfway between the two."""
+    """Return the bounds of predictions below each child: they meet halfway between the predictions of the children."""
     sign = tree.growth.monotonic[split.feature] if tree.growth.monotonic else 0
     whole = (node.lower, node.upper)
     if sign == 0 or split.cuts_off_missing:
@@ -1224,7 +1224,7 @@ class FlatTree:
 
 @dataclass
 class Categories:
-    """Which categories go left: those in the lighter child go to it, and all others to the heavier one."""
+    """The categories that go left. A category in the set goes to the lighter child, any other to the heavier one."""
 
     of_lighter: list[int]  # ascending
     others_left: bool
@@ -1331,12 +1331,12 @@ def leaf_probabilities(classes: Sequence[float], second: float | None, voting: s
     """
     if not any(classes):  # the bag is empty
         return [0.0] * len(classes)
-    said = classes if second is None else [1.0 - second, second]
+    probabilities = classes if second is None else [1.0 - second, second]
     if voting == "hard":
-        winner = said.index(max(said))
-        return [1.0 if k == winner else 0.0 for k in range(len(said))]
+        winner = probabilities.index(max(probabilities))
+        return [1.0 if k == winner else 0.0 for k in range(len(probabilities))]
     total = float(sum(classes)) if second is None else 1.0
-    return [float(x) / total for x in said]
+    return [float(x) / total for x in probabilities]
 
 
 def sum_votes(
@@ -1352,7 +1352,7 @@ def sum_votes(
 
 
 def has_vote(tree: FlatTree) -> bool:
-    """Return whether a tree votes. If all classes in its bag have weight 0, it is a single root that does not vote."""
+    """Return whether a tree votes. A tree whose bag has only classes of weight 0 is a root that does not vote."""
     return not tree.classes or any(tree.classes[0])
 
 
@@ -1360,8 +1360,10 @@ def add_vote(sums: list[float], tree: FlatTree, leaf_of: dict[int, int], row: Se
     """Add the prediction of one tree for a row."""
     leaf = find_leaf(tree, row)
     value = tree.value[leaf] if tree.value else None
-    said = leaf_probabilities(tree.classes[leaf_of[leaf]], value, voting) if tree.classes else [tree.value[leaf]]
-    for k, share in enumerate(said):
+    probabilities = (
+        leaf_probabilities(tree.classes[leaf_of[leaf]], value, voting) if tree.classes else [tree.value[leaf]]
+    )
+    for k, share in enumerate(probabilities):
         sums[k] += share
 
 
@@ -1374,8 +1376,8 @@ class OutOfBag:
 
     sums: list[list[float]]
     n_trees: list[int]  # by row: number of trees that predicted it
-    errors: list[float]  # after each tree, over the rows predicted so far
-    shares: list[float]  # after each tree: the fraction of rows predicted so far, by their lengths on the line
+    errors: list[float]  # after each tree: error over the rows predicted so far
+    shares: list[float]  # after each tree: fraction of the rows predicted so far, by weight
 
 
 def sum_votes_out_of_bag(
@@ -1387,7 +1389,7 @@ def sum_votes_out_of_bag(
     start: tuple[list[list[float]], list[int]] | None = None,
     room: int = 0,
 ) -> OutOfBag:
-    """Predict rows by the trees whose bags lack them. `start` has the sums of earlier trees."""
+    """Predict each row by the trees for which it is out of bag. `start` has the sums of earlier trees."""
     out = OutOfBag(*(start or ([[0.0] * (coded.n_classes or 1) for _ in rows], [0] * len(rows))), [], [])
     for tree, bag in zip(trees, bags, strict=True):
         leaf_of = leaf_numbers(tree)

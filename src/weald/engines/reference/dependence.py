@@ -1,4 +1,4 @@
-"""Predictions as functions of features that are set free, defined.
+"""The definition of partial dependence: predictions as functions of one feature or two.
 
 Plain Python. Read `definition.py` first; every other engine must return the same bits.
 """
@@ -23,7 +23,7 @@ class Axis:
 
 @dataclass
 class Free:
-    """A group of features, and the rows. Bins are None unless a row counts only in the bin of its step."""
+    """A group of features, and the rows. With bins, a row counts only for steps in its bin."""
 
     axes: Sequence[Axis]
     rows: Sequence[Sequence[float]]
@@ -41,7 +41,7 @@ class Sums:
 
 
 def sum_group(trees: Sequence[FlatTree], values: Sequence[Sequence[Sequence[float]]], free: Free) -> Sums:
-    """Add up the values of leaves with a feature of the group on their path."""
+    """Add up the values of the leaves whose path has a feature of the group."""
     n_places, width = 1, len(values[0][0])
     for axis in free.axes:
         n_places *= axis.n_points + 2
@@ -60,7 +60,7 @@ def sum_own_leaves(
     rows: Sequence[Sequence[float]],
     weight: Sequence[int],
 ) -> list[float]:
-    """Add up the values of the leaves that rows are in."""
+    """Add up the values of the rows' own leaves."""
     total = [0.0] * len(values[0][0])
     for t, tree in enumerate(trees):
         for leaf, path in paths(tree):
@@ -85,7 +85,7 @@ def paths(tree: FlatTree) -> list[tuple[int, list[Condition]]]:
 
 
 def meets(tree: FlatTree, path: Sequence[Condition], row: Sequence[float], free: set[int]) -> bool:
-    """Return whether a row meets all conditions of a path but those on free features."""
+    """Return whether a row meets all conditions of a path except those on the features of the group."""
     return all(tree.feature[node] in free or goes_left(tree, node, row) == left for node, left in path)
 
 
@@ -112,7 +112,7 @@ def add_leaf(
 
 
 def weight_at(free: Free, reach: Sequence[int], place: int) -> int:
-    """Sum the weights of the rows used at a point: all rows, or with bins those in the bin of the step."""
+    """Sum the weights of the rows that count at a point: all rows, or with bins the rows in the bin of the step."""
     if free.bin_of_step is None or free.bin_of_row is None:
         return sum(free.weight[i] for i in reach)
     if not 0 < place < free.axes[0].n_points or free.bin_of_step[place] < 0:
@@ -137,7 +137,7 @@ def steps_of(tree: FlatTree, number: int, path: Sequence[Condition], axis: Axis)
 def categories_of(
     tree: FlatTree, conditions: Sequence[Condition], place: Sequence[int], n: int
 ) -> list[tuple[int, int]]:
-    """Return the categories of a leaf; if it is on no side of a set, all (place n), without those of the sets."""
+    """Return the categories that reach a leaf: a set, or all (place n) except those in sets."""
     sides = [(set_of(tree, node, place[node], n), left) for node, left in conditions]
     holds = [all(categories.goes_left(code) == left for categories, left in sides) for code in range(n)]
     if all(categories.others_left == left for categories, left in sides):
@@ -146,7 +146,7 @@ def categories_of(
 
 
 def set_of(tree: FlatTree, node: int, place: int, n: int) -> Categories:
-    """Return the set of a split; that of a cut in the order of the categories is its smaller side."""
+    """Return the categories of a split; for a cut in the order of the categories, those of the smaller side."""
     categories = tree.categories[node]
     if categories is not None:
         return categories

@@ -1,11 +1,11 @@
-"""SHAP values of the interventional game, defined.
+"""The definition of interventional SHAP values.
 
 The game of a tree, a row and a background row: features in a set take the value of the row, the others that of the
 background row. The payoff is the value of the leaf that is reached; the SHAP value of a feature is its Shapley value,
 summed over background rows.
 
-A leaf is reached if all features of a set A on its path are known and none of a set B: A are those by which only the
-row goes the way of the path, B those by which only the background row does. With u features in A and v in B, the leaf's
+A leaf is reached if all features of a set A on its path are known and none of a set B. A contains the features whose
+splits only the row passes, B those that only the background row passes. With u features in A and v in B, the leaf's
 value times (u - 1)! v! / (u + v)! is added to each feature in A, and its value times u! (v - 1)! / (u + v)! subtracted
 from each feature in B (Lundberg et al., 2020). These are share / u and share / v, share = value * u! v! / (u + v)!.
 
@@ -68,21 +68,21 @@ class Walk:
 def interventional_values(
     tree: FlatTree, amounts: Sequence[float], row: Sequence[float], background: Rows
 ) -> dict[int, float]:
-    """Return the SHAP values of features on the way of a row, summed over background rows; `amounts` as in `shap`."""
+    """Return the SHAP values of the features of one tree, summed over background rows; `amounts` as in `shap`."""
     walk = Walk(tree, amounts, row)
     walk.explore(Visit(0, background))
     return walk.values
 
 
 def contributions(visit: Visit, amount: float) -> tuple[float, float]:
-    """Return what a leaf adds to each feature in A, and subtracts from each in B."""
+    """Return the amounts that a leaf adds to each feature in A and subtracts from each in B."""
     u, v = len(visit.of_row), len(visit.of_background)
     share = amount * len(visit.rows) * visit.chance
     return share / u if u else 0.0, share / v if v else 0.0
 
 
 def next_visits(tree: FlatTree, visit: Visit, row: Sequence[float]) -> list[Visit]:
-    """Return the visits below a split, in their order."""
+    """Return the visits to the children of a split, in order."""
     feature, children = tree.feature[visit.node], (tree.right[visit.node], visit.node + 1)
     way = goes_left(tree, visit.node, row)
     there, away = children[way], children[not way]

@@ -4,8 +4,8 @@
     Samples           vectors or curves in one array
     kernel_columns    a row for each prototype, a value in it for each sample
 
-The sum of a pair runs over the positions of its samples from first to last, one addition after the other. NumPy adds
-for all pairs at once, which does not change any bit. `exp_of` replaces exp of the C libraries, whose last bits differ.
+The sum of a pair runs over the positions of its samples from first to last, in order. NumPy adds
+for all pairs at once, which gives the same bits. `exp_of` replaces the exp of C libraries, whose last bits differ.
 """
 
 import math
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from weald.data.types import FloatArray, IntArray
 
 LOG2_E = 1.4426950408889634
-LN2_HIGH = 0.693147180369123816490  # its last bits are 0, so small multiples are exact
+LN2_HIGH = 0.693147180369123816490  # ln(2) with trailing zero bits, so that small multiples are exact
 LN2_LOW = 1.90821492927058770002e-10
 SMALLEST = -700.0  # `exp_of` is 0 below this
 
@@ -37,7 +37,7 @@ class KernelRule:
     gamma: float = 1.0
     shift: float = 0.0
     degree: int = 1
-    band: float = 1.0  # of warping: largest distance of paths from the diagonal, as a fraction of the longer curve
+    band: float = 1.0  # warping: maximum distance of paths from the diagonal, as a fraction of the longer curve
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ def shape_of(sums: FloatArray, rule: KernelRule) -> FloatArray:
         e = exp_of(-np.abs(base) * 2.0)
         return np.copysign((1.0 - e) / (1.0 + e), base)
     power = base.copy()
-    with np.errstate(over="ignore"):  # the caller checks for values that are not finite
+    with np.errstate(over="ignore"):  # the caller checks for infinite values and NaN
         for _ in range(rule.degree - 1):
             power *= base
     return power

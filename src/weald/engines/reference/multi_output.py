@@ -1,4 +1,4 @@
-"""Multi-output forests, defined. Read `definition.py` first; every other engine must return the same bits.
+"""The definition of multi-output forests. Read `definition.py` first; every other engine must return the same bits.
 
 The targets of a row are numbered together: rows that agree in all of them have the same *joint target*, 0, 1, 2 ... in
 the order of the first target, then of the second, and so on. Codes, ranks and bags use only that number, as if it were
@@ -37,7 +37,7 @@ class Targets:
     """The value of each target for each joint target: class numbers, or numbers."""
 
     values: list[list[Any]]  # by target, then by joint target
-    n_classes: list[int]  # of each target; empty: they are numbers
+    n_classes: list[int]  # number of classes of each target; empty: numeric targets
 
     @property
     def task(self) -> Task:
@@ -46,8 +46,8 @@ class Targets:
 
     def one_by_one(self, coded: Coded) -> Iterator[Coded]:
         """Yield the table with each target alone."""
-        for o, said in enumerate(self.values):
-            column = [said[joint] for joint in coded.classes]
+        for o, of_one in enumerate(self.values):
+            column = [of_one[joint] for joint in coded.classes]
             if self.task is Task.CLASSIFICATION:
                 yield replace(coded, classes=column, numbers=[], n_classes=self.n_classes[o])
             else:
@@ -105,8 +105,8 @@ class TargetsTree(Tree):
     def write_predictions(self, node: Node, flat: FlatTree) -> None:
         """Append the prediction of a node for each target."""
         assert isinstance(node.tally, TargetsTally)  # noqa: S101  (for the type checker: this tree made it)
-        for tree, tally, said in zip(self.each, node.tally.each, self.flat, strict=True):
-            tree.write_predictions(replace(node, tally=tally), said)
+        for tree, tally, of_one in zip(self.each, node.tally.each, self.flat, strict=True):
+            tree.write_predictions(replace(node, tally=tally), of_one)
 
 
 def common_unit(targets: Sequence[Target]) -> int:
@@ -121,13 +121,13 @@ def fill_bag(coded: Coded, targets: Targets, growth: Growth, seed: int, number: 
         return weigh_rows(coded, growth, sizes, ())
     weights = [wide(1.0)] * coded.n_classes
     given = iter(growth.class_weights)
-    for said, table in zip(targets.values, targets.one_by_one(coded), strict=True):
+    for of_one, table in zip(targets.values, targets.one_by_one(coded), strict=True):
         if growth.class_weight == "given":
             of_class = [wide(next(given)) for _ in range(table.n_classes)]
         else:
             of_bag = growth.class_weight == "bag" and growth.bootstrap
             of_class = balanced_weights(sizes if of_bag else coded.line, table.classes, table.n_classes)
-        weights = [multiply(w, of_class[k]) for w, k in zip(weights, said, strict=True)]
+        weights = [multiply(w, of_class[k]) for w, k in zip(weights, of_one, strict=True)]
     return weigh_rows(coded, growth, sizes, weights)
 
 
@@ -147,4 +147,6 @@ def grow_targets(
         tree = TargetsTree(coded, fixed[0], growth, bag, seed, number, decrease_unit=2 * unit, each=each)
         tree.flat = [FlatTree() for _ in each]
         flat = grow(tree)
-        yield [replace(flat, classes=said.classes, value=said.value, impurity=said.impurity) for said in tree.flat]
+        yield [
+            replace(flat, classes=of_one.classes, value=of_one.value, impurity=of_one.impurity) for of_one in tree.flat
+        ]

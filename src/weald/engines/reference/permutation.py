@@ -1,6 +1,6 @@
-"""Permutation importance, defined.
+"""The definition of permutation importance.
 
-How much does the error of a tree increase when the values of some features are permuted among the rows outside its bag?
+It is the increase of a tree's error when the values of some features are permuted among the tree's out-of-bag rows.
 Plain Python. Read `definition.py` first; every other engine must return the same bits.
 """
 
@@ -36,17 +36,17 @@ def answer(tree: FlatTree, row: Sequence[float], n_classes: int) -> float:
     leaf = find_leaf(tree, row)
     if Task.of(n_classes) is Task.REGRESSION:
         return tree.value[leaf]
-    if tree.value:  # of the second class: with monotonic constraints or shrinkage
+    if tree.value:  # probability of the second class: with monotonic constraints or shrinkage
         return float(tree.value[leaf] > 0.5)
     classes = tree.classes[leaf_numbers(tree)[leaf]]
     return float(classes.index(max(classes)))
 
 
-def loss(said: float, target: float, n_classes: int) -> float:
+def loss(predicted: float, target: float, n_classes: int) -> float:
     """Loss of a prediction: 1 for a wrong class, or the squared error."""
     if Task.of(n_classes) is Task.CLASSIFICATION:
-        return float(said != target)
-    return (target - said) * (target - said)
+        return float(predicted != target)
+    return (target - predicted) * (target - predicted)
 
 
 def increases(
@@ -57,7 +57,7 @@ def increases(
     features: Sequence[int],
     sources: Sequence[int],
 ) -> list[float]:
-    """Return the increase in the loss of each row when it takes some features from its source."""
+    """Return the increase in the loss of each row when its values of some features come from its source row."""
     found = []
     for row, target, source in zip(rows, targets, sources, strict=True):
         mixed = [rows[source][f] if f in features else x for f, x in enumerate(row)]

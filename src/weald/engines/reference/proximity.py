@@ -1,4 +1,4 @@
-"""Rows that share leaves, defined.
+"""The definition of proximity: rows that share leaves.
 
 In each tree a row is in one leaf, and each member of that leaf has a weight. The proximity of a row and a member is the
 sum of these weights. Plain Python. Read `definition.py` first; every other engine must return the same bits.
@@ -20,7 +20,7 @@ def add_proximities(leaves: Sequence[Sequence[Member] | None]) -> dict[int, floa
 
 
 def divide(sums: dict[int, float], row: Sequence[bool], others: Sequence[Sequence[bool]]) -> dict[int, float]:
-    """Divide sums by the number of trees that count for both rows."""
+    """Divide each sum by the number of trees that count for both rows."""
     return {member: s / sum(a and b for a, b in zip(row, others[member], strict=True)) for member, s in sums.items()}
 
 
@@ -31,7 +31,7 @@ def keep_largest(sums: dict[int, float], k: int) -> dict[int, float]:
 
 
 def square_proximities(sums: dict[int, float], kind: int, kinds: Sequence[int]) -> float:
-    """Sum the squares over the members of a kind."""
+    """Sum the squares over the members of the row's class."""
     total = 0.0
     for member, s in sums.items():
         if kinds[member] == kind:

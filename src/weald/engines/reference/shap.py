@@ -1,11 +1,11 @@
-"""SHAP values, defined.
+"""The definition of SHAP values.
 
 The game of a tree and a row: features in a set take the value of the row, the others are unknown. A split by a known
 feature sends the row to one side; a split by an unknown one sends it to both, in proportion to the weights of the
 children. The payoff is the mean of the leaves that it reaches; the SHAP value of a feature is its Shapley value.
 
 For a leaf of value v, let z_j be the product of the fractions at the splits by feature j on its path, and o_j be 1 if
-the row goes the way of the path at all of them, else 0. Then the leaf contributes to feature i
+the row follows the path at all of them, else 0. Then the leaf contributes to feature i
 
     v (o_i - z_i) * integral from 0 to 1 of prod over j != i of (z_j (1 - t) + o_j t) dt.
 
@@ -16,11 +16,11 @@ feature i, with the fractions z above it and l and r of its sides, changes f_i t
     C    product over the features of all splits above, times the weight of the point
     U    sum over the leaves below a node of v times the changes of f below it
 
-the split adds to feature i, for a row that is on the way of the path above and goes left,
+the split adds to feature i, for a row that follows the path above and goes left,
 
     z r * sum over points of C (U(left) - U(right)) / f_i^2
 
-and, if it goes right, the same with -z l instead of z r. A row that has left the way of the feature before adds
+and, if it goes right, the same with -z l instead of z r. A row that left the path at an earlier split by it adds
 nothing. Read `definition.py` first; every other engine must return the same bits.
 """
 
@@ -42,10 +42,10 @@ class Way:
 
 @dataclass(frozen=True)
 class Split:
-    """A split as one row meets it."""
+    """A split, from the view of one row."""
 
-    fractions: tuple[float, float]  # of the weight, on the left and on the right
-    above: Way | None  # None: no split above has this feature
+    fractions: tuple[float, float]  # fractions of the weight on the left and on the right
+    above: Way | None  # None: the first split by this feature on the path
     left: bool  # whether the row goes left
     product: list[float]  # C, by point
     ways: dict[int, Way]  # above, by feature
@@ -99,13 +99,13 @@ def follow(tree: FlatTree, weight: Sequence[float], row: Sequence[float], points
 
 
 def divide(left: float, right: float) -> tuple[float, float]:
-    """Return the fractions of the weight on both sides; halves if there is no weight."""
+    """Return the fraction of the weight on each side; one half each if there is no weight."""
     total = left + right
     return (left / total, right / total) if total > 0 else (0.5, 0.5)
 
 
 def next_way(split: Split, side: int) -> Way:
-    """Return the way of the split's feature after one side of the split."""
+    """Return the state of the split's feature below one side of the split."""
     above = split.above or Way(1.0, is_own=True)
     is_own = split.left == (side == 0)
     return Way(above.fraction * split.fractions[side], above.is_own and is_own)
@@ -140,7 +140,7 @@ def scale(split: Split) -> float:
 
 
 def integrate(values: Sequence[float]) -> float:
-    """Sum over points, which are weighted already, one addition after the other."""
+    """Sum over points, in order; they include their weights."""
     total = 0.0
     for value in values:
         total += value

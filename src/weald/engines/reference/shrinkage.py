@@ -1,4 +1,4 @@
-"""Hierarchical shrinkage, as the contract defines it: what the nodes of a tree predict.
+"""The definition of hierarchical shrinkage: the predictions of the nodes of a tree.
 
 shrink_tree    a tree, the weights of its nodes, lambda -> the tree whose leaves predict shrunk values
 """
@@ -17,7 +17,7 @@ def shrink_tree(tree: FlatTree, weight: Sequence[float], shrinkage: float, n_cla
         return tree
     means = [[value] for value in tree.value] if tree.value else _fractions(tree)
     if n_classes == 2:
-        means = [mean[-1:] for mean in means]  # the second class; the first has the rest
+        means = [mean[-1:] for mean in means]  # probability of the second class
     shrunk = [means[0]]
     above = _parents(tree)
     for node in range(1, len(means)):  # a node comes before its children

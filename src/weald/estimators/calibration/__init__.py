@@ -1,8 +1,8 @@
 """Calibration of class probabilities, intervals and sets, from out-of-bag predictions or from held-out rows.
 
-arithmetic     exp and ln made of + - x / alone: the same bits on every machine
+arithmetic     exp and ln computed by + - x / only: the same bits on every machine
 outcomes       scores and classes of rows -> distinct scores with counts
-isotonic       a step function that does not fall
+isotonic       isotonic regression
 logistic       sigmoid and beta: logistic regressions
 venn_abers     two isotonic regressions, with the new row as either class
 calibrator     one map for each class

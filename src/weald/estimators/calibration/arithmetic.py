@@ -1,22 +1,22 @@
 """exp, ln and the logistic function on arrays.
 
-They are made of + - x / and exact scaling by powers of two, in a fixed order: the same bits on every machine. Libraries
-of C differ in the last bits. The error is at most two units in the last place.
+They use only + - x / and exact scaling by powers of two, in a fixed order: the same bits on every machine. C libraries
+differ in the last bits. The error is at most two units in the last place.
 """
 
 import numpy as np
 
 from weald.data.types import FloatArray
 
-LN2_HIGH, LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10  # the first has 32 zero bits at its end
+LN2_HIGH, LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10  # ln 2 in two parts; the first has 32 trailing zero bits
 ROOT_HALF = 0.7071067811865476
-TERMS_OF_EXP = 14  # of the series for |x| <= ln(2) / 2
-TERMS_OF_LN = 12  # of the series in z * z
-LARGEST = 708.0  # exp of it is finite, and exp of minus it is not subnormal
+TERMS_OF_EXP = 14  # terms of the series of exp for |x| <= ln(2) / 2
+TERMS_OF_LN = 12  # terms of the series of ln in z * z
+LARGEST = 708.0  # largest |x|: exp(x) is finite, and exp(-x) is not subnormal
 
 
 def exp(x: FloatArray) -> FloatArray:
-    """Compute the exponential function for -708 <= x <= 708; numbers beyond count as these."""
+    """Compute the exponential function; x is clipped to -708 <= x <= 708."""
     x = np.clip(x, -LARGEST, LARGEST)
     power = np.rint(x * 1.4426950408889634)
     rest = (x - power * LN2_HIGH) - power * LN2_LOW

@@ -37,7 +37,7 @@ def calibrated(model: Classifier, method: str | None, data: TrainingArguments, *
         found = _from_held_out(model, method, data) if held_out else _from_out_of_bag(model, method, data)
         made.calibrator_ = replace(found, voting=voting_of(model))
     if "calibrate" in made.get_params(deep=False):
-        # A fit calibrates from out-of-bag rows, so no parameter stands for held-out ones
+        # The parameter `calibrate` means out-of-bag rows, so it cannot describe held-out ones
         made.__dict__["calibrate"] = None if held_out else method
     return made
 

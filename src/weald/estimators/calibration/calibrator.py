@@ -1,11 +1,11 @@
 """Calibration of the probabilities of all classes.
 
-Calibrator              one map for each class; of two classes for the second
+Calibrator              one map for each class; with two classes, only for the second
 METHODS                 the kinds of maps
-calibrate_by_folds      calibrate rows by the other rows
-calibrator_of           that of a fitted model
-uncalibrated            a model without its calibration
-require_uncalibrated    refuse a calibrated model
+calibrate_by_folds      calibrates each fold of the rows with the other folds
+calibrator_of           the calibration of a fitted model
+uncalibrated            removes the calibration from a model
+require_uncalibrated    raises an error for a calibrated model
 
 With more than two classes, each class is calibrated against all others, and the results are divided by their sum.
 """
@@ -45,7 +45,7 @@ class Calibrator:
     maps : tuple
         A calibration function for each class; with two classes, only for the second. Empty for a single class.
     voting : {"soft", "hard"}
-        How the trees voted for the probabilities that the maps were fitted to.
+        The voting of the forest when the maps were fitted.
     """
 
     method: str
@@ -84,9 +84,9 @@ class Calibrator:
 def calibrate_by_folds(
     method: str, probabilities: FloatArray, outcomes: tuple[IntArray, FloatArray], n_folds: int
 ) -> FloatArray:
-    """Calibrate each fold of the rows by the others; `outcomes` are their classes and weights.
+    """Calibrate each fold of the rows with the other folds; `outcomes` are their classes and weights.
 
-    Every n-th row by probability is in a fold, ties by class and weight: only equal rows depend on the order of rows.
+    A fold has every n-th row in order of probability, class and weight, so that the order of the table does not matter.
     """
     truth, weight = outcomes
     fold = np.empty(len(truth), dtype=np.int64)
@@ -100,7 +100,7 @@ def calibrate_by_folds(
 
 
 def calibrator_of(model: object) -> Calibrator | None:
-    """Return the calibration of a fitted model; None if its probabilities are those of the trees."""
+    """Return the calibration of a fitted model; None if it is not calibrated."""
     found: Calibrator | None = vars(model).get("calibrator_")
     voting = getattr(model, "voting", "soft")
     if found is not None and found.voting != voting:
@@ -112,7 +112,7 @@ def calibrator_of(model: object) -> Calibrator | None:
 
 
 def uncalibrated(model: Model) -> Model:
-    """Return a model that predicts the probabilities of the trees: itself, or a copy without its calibration."""
+    """Return the model without calibration: itself, or a copy."""
     if "calibrator_" not in vars(model):
         return model
     plain = copy.copy(model)
@@ -121,7 +121,7 @@ def uncalibrated(model: Model) -> Model:
 
 
 def require_uncalibrated(model: object, what: str) -> None:
-    """Refuse a calibrated model where only the trees would take part."""
+    """Raise an error for a calibrated model where only the trees would be used."""
     if calibrator_of(model) is not None:
         raise ParameterError(
             f"{what} would lose the calibration of this model, and so change its probabilities. Use "

@@ -13,7 +13,7 @@ import numpy as np
 from weald.data.types import FloatArray
 from weald.estimators.calibration.outcomes import Outcomes
 
-CLOSE = 1e-15  # scores that differ by less are one
+CLOSE = 1e-15  # scores that differ by less are merged
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,11 +21,11 @@ class Isotonic:
     """A function of the score: linear between thresholds, constant outside. scikit-learn's IsotonicRegression."""
 
     threshold: FloatArray  # ascending
-    value: FloatArray  # does not fall
+    value: FloatArray  # nondecreasing
 
     @classmethod
     def fit(cls, outcomes: Outcomes) -> Self:
-        """Fit to outcomes; thresholds at which nothing changes are left out."""
+        """Fit to outcomes. Thresholds inside constant segments are left out."""
         outcomes = merge_close(outcomes)
         value = pool(outcomes)
         is_kept = np.ones(len(value), dtype=np.bool_)
@@ -45,7 +45,7 @@ class Isotonic:
 
 
 def merge_close(outcomes: Outcomes) -> Outcomes:
-    """Count scores that differ by rounding as the least of them, as scikit-learn does."""
+    """Merge scores that differ only by rounding into the smallest of them, as scikit-learn does."""
     score = outcomes.score
     if (np.diff(score) >= CLOSE).all():
         return outcomes

@@ -1,12 +1,12 @@
-"""The out-of-bag errors that a fit keeps: what prediction intervals and prediction sets are computed from.
+"""The out-of-bag errors that a fit stores, from which prediction intervals and sets are computed.
 
 RegressionErrors        targets, predictions by trees that have not seen the row, and which trees these are
 ClassificationErrors    a score of the true class of each row
 keep_errors             a forest, its training table and out-of-bag predictions -> one of the two
-of_new_rows             the same for rows that no tree has seen
-bound                   the smallest bound below which a fraction of errors lies
+of_new_rows             the errors of rows that no tree has seen
+bound                   a conformal quantile of errors
 
-Rows are in rank order, so what is kept does not depend on the order of the table. Rows in every bag are kept with a
+Rows are in rank order, so the result does not depend on the order of the table. Rows in every bag are kept with a
 prediction of NaN.
 """
 
@@ -38,10 +38,10 @@ CLOSE = 1e-12  # relative tolerance of sums of weights
 
 @dataclass(frozen=True, eq=False)
 class Weighing:
-    """The weight of each row, and how many rows they are together."""
+    """The weight of each row, and the number of rows that the total weight is worth."""
 
     weight: FloatArray | None  # None: 1
-    whole: bool  # a whole weight is that many copies; other weights are worth Kish's number of rows
+    whole: bool  # whether weights are whole (copies of rows); otherwise the size is Kish's effective number
 
     def take(self, rows: BoolArray) -> "Weighing":
         """Return the weights of some rows."""
@@ -53,9 +53,9 @@ class Weighing:
 
 
 def bound(errors: FloatArray, weighing: Weighing, coverage: float) -> float:
-    """Return the smallest error that is at least as large as a fraction of all, a new one included; or infinity.
+    """Return the conformal quantile of errors: it covers this fraction of them and a new one. It may be infinite.
 
-    Of n errors without weights it is the one of rank ceil(coverage * (n + 1)).
+    For n errors without weights it is the error of rank ceil(coverage * (n + 1)).
 
     Examples
     --------
@@ -78,17 +78,17 @@ def bound(errors: FloatArray, weighing: Weighing, coverage: float) -> float:
 
 
 def weight_needed(coverage: float, size: float) -> float:
-    """Compute coverage * (size + 1), the coverage as the decimal number that it is written as."""
+    """Compute coverage * (size + 1) exactly, with the coverage as a decimal number."""
     return float(exact(coverage) * (Fraction(size) + 1))
 
 
 def exact(coverage: float) -> Fraction:
-    """Return the decimal number that a coverage is written as."""
+    """Return the decimal number that the float is printed as."""
     return Fraction(repr(float(coverage)))
 
 
 def cumulate(weight: FloatArray, size: float) -> FloatArray:
-    """Cumulate weights whose total is worth a number of rows."""
+    """Cumulate weights, scaled so that the total is the number of rows."""
     summed: FloatArray = np.cumsum(weight)
     return summed if summed[-1] == size else summed * (size / summed[-1])
 
@@ -100,15 +100,15 @@ class RegressionErrors:
     Attributes
     ----------
     forest : Forest
-        Whose errors they are.
+        The forest that made the predictions.
     is_held_out : bool
-        Whether they are of rows that no tree has seen; else of the training rows, out of bag.
+        Whether they come from rows that no tree has seen; otherwise from out-of-bag training rows.
     target, prediction : array of shape (n_rows,)
         The prediction of a row in every bag is NaN.
     weighing : Weighing
         The weights of the rows.
     outside : array of shape (n_rows, ceil(n_trees / 8)) or None
-        Bits: which trees have not seen a row. None if no tree has.
+        Bits for the trees that have not seen a row. None if the rows are held out.
     leaf : array of shape (n_outside,) or None
         The leaves of each row in these trees, row by row; only if targets are kept.
     """
@@ -120,11 +120,11 @@ class RegressionErrors:
     weighing: Weighing
     outside: Array | None
     leaf: Array | None
-    derived: dict[str, tuple[float, ...]] = field(default_factory=dict)  # numbers that were computed from these
+    derived: dict[str, tuple[float, ...]] = field(default_factory=dict)  # cache of numbers derived from the errors
 
     @property
     def is_seen(self) -> BoolArray:
-        """Which rows have a prediction."""
+        """Marks the rows that have a prediction."""
         found: BoolArray = ~np.isnan(self.prediction)
         return found
 
@@ -159,7 +159,7 @@ class RegressionErrors:
             yield found
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out what can be computed again."""
+        """Pickle without the cache."""
         return {**vars(self), "derived": {}}
 
     def __repr__(self) -> str:
@@ -169,14 +169,14 @@ class RegressionErrors:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassificationErrors:
-    """Scores of the true class of each row that has a prediction: the larger, the less it was expected.
+    """Scores of the true class of each row that has a prediction: larger scores mean less probable classes.
 
     Attributes
     ----------
     forest : Forest
-        Whose errors they are.
+        The forest that made the predictions.
     is_held_out : bool
-        Whether they are of rows that no tree has seen; else of the training rows, out of bag.
+        Whether they come from rows that no tree has seen; otherwise from out-of-bag training rows.
     lac : array of shape (n_rows,)
         1 minus the probability of the true class.
     aps : array of shape (n_rows,)
@@ -184,7 +184,7 @@ class ClassificationErrors:
     weighing : Weighing
         The weights of the rows.
     voting : {"soft", "hard"}
-        How the trees voted for these rows: new rows need the same.
+        The voting of the forest; predictions of new rows must use the same.
     """
 
     forest: Forest
@@ -234,7 +234,7 @@ class TableOfRows:
 
 
 def keep_errors(rows: TableOfRows, found: "OutOfBag", kept: BoolArray | None) -> KeptErrors:
-    """Keep what intervals or sets need of out-of-bag predictions; `kept`: the rows of `found` that are in the table."""
+    """Store the out-of-bag errors for intervals or sets; `kept`: the rows of `found` that are in the table."""
     averages = found.predictions if found.classes is None else found.probabilities
     averages = averages if kept is None else averages[kept]
     if not found.mask.any():
@@ -249,7 +249,7 @@ def keep_errors(rows: TableOfRows, found: "OutOfBag", kept: BoolArray | None) ->
 
 
 def of_new_rows(rows: TableOfRows, averages: FloatArray) -> KeptErrors:
-    """Keep what intervals or sets need of predictions of rows that no tree has seen."""
+    """Store the errors for intervals or sets from rows that no tree has seen."""
     if rows.table.task is Task.CLASSIFICATION:
         return _scores(rows, averages, is_held_out=True)
     order, leaf = rows.order, None
@@ -267,7 +267,7 @@ def _weighing(rows: TableOfRows, order: IntArray) -> Weighing:
 
 
 def _outside(rows: TableOfRows, order: IntArray) -> tuple[Array, Array | None]:
-    """Find the trees that have not seen each row, as bits, and the leaves of the row in these."""
+    """Find the trees that have not seen each row, as bits, and the leaves of the row in these trees."""
     X, forest = rows.table.in_memory().X, rows.forest
     is_outside = np.empty((len(order), forest.n_trees), dtype=np.bool_)
     leaves = np.empty(is_outside.shape, dtype=np.uint32) if rows.keeps_leaves else None
@@ -301,8 +301,8 @@ def uniform(seed: int, addresses: IntArray, purpose: int, i: int) -> FloatArray:
 
 
 def cumulated_scores(shares: FloatArray, u: FloatArray) -> FloatArray:
-    """Score each class of each row: the probability of all more probable ones, plus u times its own."""
-    order = np.argsort(-shares, axis=1, kind="stable")  # of equal ones the first class counts as more probable
+    """Score each class of each row: the probability of all more probable classes, plus u times its own."""
+    order = np.argsort(-shares, axis=1, kind="stable")  # stable: on a tie, the first class counts as more probable
     sorted_shares = np.take_along_axis(shares, order, axis=1)
     before = np.cumsum(sorted_shares, axis=1)
     before = np.concatenate([np.zeros((len(shares), 1)), before[:, :-1]], axis=1)

@@ -3,7 +3,7 @@
 Sigmoid    Platt's scaling: 1 / (1 + exp(a * s + b))
 Beta       Kull, Silva Filho and Flach (2017): the logit is a * ln(s) - b * ln(1 - s) + c
 
-Both are found by Newton's method, in a fixed order of operations.
+Both are fitted by Newton's method, in a fixed order of operations.
 """
 
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ from weald.estimators.calibration.outcomes import Outcomes
 
 RIDGE = 1e-11  # penalty on squared slopes, which are unbounded where a threshold separates the classes
 MOST_STEPS = 200
-CLOSE = 1e-14  # a step that lowers the loss by less, relatively, is the last
+CLOSE = 1e-14  # stop when the relative decrease of the loss is smaller
 EDGE = 2.0**-52  # scores of beta calibration are limited to this and 1 minus this, as in the package betacal
-NO_PIVOT = 1e-14  # relative size below which a direction is not determined by the scores
-FAR = 40.0  # logit of a class that no row, or every row, is of: 1 / (1 + exp(-40)) is 1
+NO_PIVOT = 1e-14  # pivots of smaller relative size are treated as 0
+FAR = 40.0  # logit if no row or every row is of the class: 1 / (1 + exp(-40)) is 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class Beta:
 
     @classmethod
     def fit(cls, outcomes: Outcomes) -> Self:
-        """Fit to outcomes. A negative coefficient is left out, and the others are fitted again."""
+        """Fit to outcomes. If a coefficient is negative, it is set to 0 and the others are fitted again."""
         if outcomes.are_all_alike:
             return cls(np.array([0.0, 0.0, FAR if outcomes.hits.sum() else -FAR]))
         columns = _logarithms(outcomes.score)

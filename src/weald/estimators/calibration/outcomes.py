@@ -1,4 +1,4 @@
-"""What calibration maps are fitted to: distinct scores, and how many rows of each were of the class.
+"""The input of calibration maps: distinct scores, and for each the number of rows and of rows of the class.
 
 Outcomes    distinct scores with counts
 count       scores, classes and weights of rows -> Outcomes
@@ -13,7 +13,7 @@ import numpy as np
 
 from weald.data.types import BoolArray, FloatArray
 
-LARGEST_SUM = 2.0**53  # up to which sums of whole numbers are exact
+LARGEST_SUM = 2.0**53  # sums of whole numbers are exact up to this
 
 
 class Outcomes(NamedTuple):
@@ -41,9 +41,9 @@ def count(score: FloatArray, is_hit: BoolArray, weight: FloatArray) -> Outcomes:
 
 
 def whole_weights(weight: FloatArray) -> tuple[FloatArray, float]:
-    """Return weights as whole numbers, and that of one row.
+    """Return weights as whole numbers, and the weight of one row.
 
-    Whole weights are copies of rows. Others are brought to fixed point, and one row weighs as the mean row.
+    Whole weights are copies of rows. Other weights are converted to fixed point; one row has the mean weight.
     """
     if (weight == np.floor(weight)).all() and weight.sum() < LARGEST_SUM:
         return weight, 1.0

@@ -1,6 +1,6 @@
 """Venn-Abers calibration: two isotonic regressions of the score, with the new row as either class.
 
-VennAbers    the two probabilities of a new row, and the one between them
+VennAbers    the two probabilities of a new row, and the probability between them
 
 Inductive Venn-Abers prediction (Vovk, Petej, Fedorova 2015). To compute `high` at a score, add one row of the
 class with this score and fit an isotonic regression to all rows: `high` is its value there. For `low`, the added row is
@@ -79,7 +79,7 @@ def _with_a_hit(total: Sequence[int], hits: Sequence[int], unit: int) -> Points:
 
 
 def _minorants(points: Points) -> list[int]:
-    """Find for each point the next one on the convex minorant of the points from it on; 0: it is the last."""
+    """For each point, find the next vertex of the convex minorant of the points from it on; 0 for the last point."""
     following = [0] * len(points)
     for i in range(len(points) - 2, -1, -1):
         after = i + 1

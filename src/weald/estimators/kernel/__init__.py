@@ -5,7 +5,7 @@ prototypes         the prototypes that the trees use: kernel values, importance,
 features           the table of kernel values, from reading X to the fitted forest
 kernels            kernels and distances
 kernel_selection   choosing a kernel by out-of-bag error
-tree_mix           which trees use kernels, columns or both
+tree_mix           choosing trees that use kernels, columns or both
 table              the table of kernel values
 samples            samples that kernels compare
 params             the parameters

@@ -1,4 +1,4 @@
-"""The features of a kernel forest: a table of kernel values, of which the forest keeps the columns that its trees use.
+"""The features of a kernel forest: a table of kernel values. The forest keeps the columns that its trees use.
 
 KernelFeatures    reading, coding and predicting for kernel forests
 choose_kernel_of  fits a forest for each kernel of the grid, and keeps the best
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 class KernelFeatures(Features):
     """Kernels of samples with prototypes and, with `mix`, the columns of X."""
 
-    needs_seed = True  # to draw prototypes
+    needs_seed = True  # seed for drawing prototypes
 
     is_table = False
 
@@ -74,7 +74,7 @@ class KernelFeatures(Features):
     # --------------------------------------------------------------------------------------------- what is refused
 
     def require_table(self, method: str) -> None:
-        """Refuse a method that needs trees of columns of X, and say what to use instead."""
+        """Raise an error for a method that needs trees on columns of X, with an alternative."""
         raise ExportError(
             f"{method} does not support kernels. Use model.prototypes_.plain_forest().{method}(...), with the rows of "
             "model.prototypes_.kernel_matrix(X)."
@@ -109,13 +109,13 @@ class KernelFeatures(Features):
 
     @property
     def compares_anything(self) -> bool:
-        """Whether a function of the user compares samples."""
+        """Whether the kernel or distance is a function given by the user."""
         given = self.given
         return callable(given["kernel"]) or (given["kernel"] == "gaussian" and callable(given["distance"]))
 
     @property
     def mixes(self) -> bool:
-        """Whether columns of X are used beside the kernel: by default if X has columns."""
+        """Whether columns of X are used in addition to the kernel: by default if X has columns."""
         model, given = self.model, self.given
         if given["mix"] != "auto":
             return bool(given["mix"])
@@ -161,7 +161,7 @@ class KernelFeatures(Features):
         """Read samples; with `reset`, store their kind."""
         model = self.model
         if reset:
-            model.__dict__.pop("sample_kind_", None)  # of an earlier fit
+            model.__dict__.pop("sample_kind_", None)  # from an earlier fit
         sample_reading = read_samples(model, X, reset=reset, own_kernel=self.compares_anything, mix=self.mixes)
         if self.mixes and sample_reading.raw is None:
             raise DataError(
@@ -198,7 +198,7 @@ class KernelFeatures(Features):
         """Choose prototypes; return their rows in X (-1 if they were given) and the prototypes."""
         given, contrast = self.given["prototypes"], partial(self.contrast, engine, kernel)
         kept = np.arange(len(samples)) if reading.kept is None else np.flatnonzero(reading.kept)
-        if isinstance(given, Prototypes):  # taken from another forest, with their pairs
+        if isinstance(given, Prototypes):  # prototypes from another forest, with their pairs
             return np.full(given.n_compared, -1) if given.columns is None else given.columns, given
         if given is not None and kernel.is_precomputed:
             columns: IntArray = np.asarray(given, dtype=np.int64)
@@ -252,7 +252,7 @@ class KernelFeatures(Features):
         max_bins = params.count_bins(params.gather(model)["max_bins"])
         codes = engine.code_blocks(coded, values.blocks(), max_bins, count_threads(model.n_jobs), None)
         values.remember(codes)
-        if hasattr(model, "forest_"):  # training data given again: the trees have only the columns they use
+        if hasattr(model, "forest_"):  # training data read again: only the columns used by trees exist
             if values.shape[1] != self.learned.n_columns:
                 raise DataError(
                     f"X gives {values.shape[1]} columns of kernel values, but the forest was grown from "
@@ -293,7 +293,7 @@ class KernelFeatures(Features):
         if not model.bootstrap or getattr(model, "resampling", ways.BAGGING) != ways.BAGGING:
             return MixChoice(MIXED, {}, "There are no out-of-bag rows to compare on."), {}
         if has_copies(grower.reading):
-            reason = "The table has repeated rows or weights, whose copies in a bag bias the out-of-bag error: in turn."
+            reason = "The table has repeated rows or weights, which bias the out-of-bag error: both kinds alternate."
             return MixChoice(IN_TURN, {}, reason), {}
 
         def grow(kind: str, first: int, n_trees: int) -> Forest:
@@ -329,7 +329,7 @@ class KernelFeatures(Features):
         return table.keep_raw(self.raw_columns()) if self.mixes else table
 
     def raw_columns(self) -> IntArray:
-        """Columns of X that the trees use beside the kernel."""
+        """Columns of X that the trees use in addition to the kernel."""
         return self.learned.used[self.learned.used >= self.learned.n_prototypes] - self.learned.n_prototypes
 
     @property
@@ -358,7 +358,7 @@ class KernelFeatures(Features):
 
 # ---------------------------------------------------------------------------------------------------------------- grow
 
-Runs = dict[tuple[str, int, int], Forest]  # kind of trees, number of the first tree, number of trees
+Runs = dict[tuple[str, int, int], Forest]  # (kind of trees, number of the first tree, number of trees)
 
 
 @dataclass(frozen=True)
@@ -369,7 +369,7 @@ class KernelGrower(Grower):
     n_raw: int = 0  # number of columns of X; 0: kernel values only
     max_features: object = None  # as the user gave it
     way: str = MIXED
-    runs: Runs = field(default_factory=dict)  # trees that were grown to choose the kind
+    runs: Runs = field(default_factory=dict)  # trees grown to choose the kind
 
     def grow_quietly(self, first: int, n_trees: int, watch: Watch | None = None, codes: Codes | None = None) -> Forest:
         """Grow trees, in runs of one kind if there are several kinds."""
@@ -420,7 +420,7 @@ def numbered(categories: Categories | None) -> Categories | None:
 
 
 def has_copies(reading: Reading) -> bool:
-    """Return whether a sample occurs more than once, or has a weight other than 1, which is equivalent."""
+    """Return whether a sample occurs more than once or has a weight other than 1."""
     table: Any = reading.table.X
     samples, weight = table.sample_reading.samples, reading.table.weight
     return len(distinct_rows(samples)) < len(samples) or (weight is not None and bool((weight != 1).any()))
@@ -447,7 +447,7 @@ def part_of(watch: Watch, done: float, share: float) -> Watch:
 
 
 def require_same_samples(forest: Forest, codes: Codes) -> None:
-    """Refuse a warm start from other samples, whose prototypes would replace those of the existing trees."""
+    """Raise an error for a warm start with other samples, since the existing trees need their prototypes."""
     if any((o.data, o.values) != (codes.fingerprint, codes.values) for o in forest.origins):
         raise DataError(
             "warm_start=True needs the X and y of the first fit, but they have changed. Set warm_start=False."

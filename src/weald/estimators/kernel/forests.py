@@ -79,7 +79,7 @@ class KernelForestRegressor(RandomForest, TreeRegressor):
     >>> import numpy as np
     >>> from weald import KernelForestRegressor
     >>> phase = np.linspace(0, 3, 120)
-    >>> curves = [np.sin(phase[i] + np.linspace(0, 6, 20 + i % 7)) for i in range(120)]  # of several lengths
+    >>> curves = [np.sin(phase[i] + np.linspace(0, 6, 20 + i % 7)) for i in range(120)]  # curves of different lengths
     >>> model = KernelForestRegressor(random_state=0).fit(curves[::2], phase[::2])
     >>> model.score(curves[1::2], phase[1::2]) > 0.95
     True

@@ -2,10 +2,10 @@
 
 GRID            the kernels to try, best guess first
 choose_kernel   fit a forest for each, and choose the one with the lowest out-of-bag error
-Choice          what was tried, what was chosen, and why
+Choice          the kernels that were tried, the chosen one, and the reason
 check_matrix    whether a matrix is a kernel: symmetric, without negative eigenvalues
 
-γ, odd powers and tanh are not in the grid: they offer no splits that another kernel of the grid does not.
+γ, odd powers and tanh are not in the grid, since other kernels of the grid allow the same splits.
 """
 
 import math
@@ -31,23 +31,23 @@ GRID: tuple[KernelParameters, ...] = (
     {"kernel": "poly", "degree": 1},
     {"kernel": "poly", "degree": 2},
 )
-MOST_STEPS = 2e10  # of warping; "dtw" is not tried beyond this: about ten seconds
+MOST_STEPS = 2e10  # limit for steps of warping, about ten seconds; beyond it "dtw" is not tried
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What `kernel="auto"` tried and chose.
+    """The result of `kernel="auto"`: the kernels that were tried, and the chosen one.
 
     Attributes
     ----------
     words : dict
-        The parameters that were chosen.
+        The chosen parameters.
     tried : list of (dict, float)
         Each kernel of the grid and its out-of-bag error, in the order of the grid.
     left_out : list of str
-        Kernels that were not tried, and why.
+        Kernels that were not tried, with reasons.
     reason : str
-        Why it was chosen.
+        The reason for the choice.
     """
 
     words: KernelParameters
@@ -70,7 +70,7 @@ def describe(words: KernelParameters) -> str:
 def choose_kernel(
     fit: Callable[[KernelParameters], tuple[Model, float]], n_steps: float, n_rows: float
 ) -> tuple[Model, Choice]:
-    """Fit a forest for each kernel of the grid; `fit` returns it and its out-of-bag error. Ties go to the first.
+    """Choose the kernel with the lowest out-of-bag error, ties to the first. `fit` returns a forest and its error.
 
     `n_steps` is the number of warping steps, `n_rows` the number of rows that the error is computed on.
     """
@@ -86,7 +86,7 @@ def choose_kernel(
         tried.append((words, error))
         if best is None or error < least:
             best, least = model, error
-    if best is None:  # no grid is empty
+    if best is None:  # the grid is never empty
         raise ParameterError("There is no kernel to choose from. Name a kernel.")
     return best, _explain(tried, left_out, n_rows)
 
@@ -101,7 +101,7 @@ def _explain(tried: list[tuple[KernelParameters, float]], left_out: list[str], n
     if others:
         error, name = min(others)
         reason += f"; next is {name} with {error:.4g}"
-        reason += "." if error > least else ", which is the same: the first of the grid was taken."
+        reason += "." if error > least else ", which is equal: the first kernel of the grid is chosen."
     return Choice(words, tried, left_out, reason)
 
 
@@ -119,7 +119,7 @@ class KernelReport:
     asymmetry : float
         The largest absolute value of K(a, b) - K(b, a).
     smallest_eigenvalue, largest_eigenvalue : float
-        Of the kernel matrix of the samples.
+        Extreme eigenvalues of the kernel matrix of the samples.
     n_samples : int
         Number of samples that were checked.
     reason : str
@@ -155,7 +155,7 @@ def check_matrix(K: FloatArray) -> KernelReport:
     smallest, largest = float(values[0]), float(values[-1])
     rounding = n * float(np.abs(K).max()) * 2.0**-50
     if asymmetry > 1e-8 * float(np.abs(K).max()):
-        reason = f"Not a kernel: not symmetric, two samples differ by {asymmetry:.3g} in the two orders."
+        reason = f"Not a kernel: not symmetric, K(a, b) and K(b, a) differ by {asymmetry:.3g}."
         return KernelReport(False, asymmetry, smallest, largest, n, reason)
     if smallest < -rounding:
         reason = (
@@ -165,5 +165,5 @@ def check_matrix(K: FloatArray) -> KernelReport:
         )
         return KernelReport(False, asymmetry, smallest, largest, n, reason)
     reason = f"A kernel on these {n} samples: symmetric, and the smallest eigenvalue is {smallest:.3g}, not below 0"
-    reason += "." if smallest >= 0 else " but for rounding."
+    reason += "." if smallest >= 0 else " within rounding."
     return KernelReport(True, asymmetry, smallest, largest, n, reason)

@@ -1,14 +1,14 @@
-"""Kernels: from the user's parameters to comparing samples.
+"""Kernels: from the user's parameters to a comparison of samples.
 
 KERNELS, DISTANCES    names of kernels and distances
 Kernel                a kernel that can compare samples with prototypes
 resolve_kernel        from parameters and training samples to a Kernel
-choose_prototypes     the training samples that others are compared with
+choose_prototypes     the training samples that all samples are compared with
 choose_nearest        the pairs of prototypes
 
-A split on a kernel's column is a split on the argument of the kernel: the distance from the prototype, or the product
+A split on a kernel column is a split on the argument of the kernel: the distance from the prototype, or the product
 with it. All Gaussians of one distance offer the same splits, and so do all odd powers of the product. Three of four
-columns compare two prototypes: they tell which of them a sample is more similar to.
+columns compare two prototypes: which of them is the sample more similar to?
 """
 
 import math
@@ -31,12 +31,12 @@ from weald.estimators.kernel.samples import AnySamples, Curves, Grid, Things, Ve
 KERNELS = ("gaussian", "poly", "poly_inhomogeneous", "tanh", "precomputed", "auto")
 DISTANCES = ("l2", "derivative", "dtw", "correlation")
 MOST_PROTOTYPES = 500  # maximum for n_prototypes="auto"
-PURPOSE_PROTOTYPES = 33  # of the draws that choose prototypes
-PAIRS = 500  # samples whose pairs gamma="median" is computed from
-CHECKED = 40  # prototypes for which a user's kernel is checked
+PURPOSE_PROTOTYPES = 33  # purpose of the draws that choose prototypes
+PAIRS = 500  # maximum number of samples for gamma="median"
+CHECKED = 40  # prototypes used to check a user's kernel
 
 Function = Callable[[Any, Any], float]
-Prepared = kernels.Samples | tuple[Any, ...] | IntArray  # for the engine, for a user's function, columns
+Prepared = kernels.Samples | tuple[Any, ...] | IntArray  # samples for the engine, for a user's function, or columns
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Kernel:
 
     name: str
     rule: KernelRule  # for a user's kernel, only its shape and gamma are used
-    distance: str = ""  # "" if there is none
+    distance: str = ""  # empty if there is none
     function: Function | None = None  # the user's function
     grid: Grid | None = None  # common times for curves of different lengths
     is_precomputed: bool = False
@@ -116,7 +116,7 @@ def transform(matrix: FloatArray, distance: str) -> FloatArray:
         return matrix
     centered = matrix - (_sum_places(matrix) / matrix.shape[1])[:, np.newaxis]
     length = np.sqrt(_sum_places(centered * centered))
-    scale = np.abs(matrix).max(axis=1) * matrix.shape[1] * 2.0**-52  # a constant curve differs from 0 only by rounding
+    scale = np.abs(matrix).max(axis=1) * matrix.shape[1] * 2.0**-52  # a constant curve differs from 0 by rounding only
     level = length <= scale
     normal: FloatArray = np.where(level[:, np.newaxis], 0.0, centered / np.where(level, 1.0, length)[:, np.newaxis])
     return normal
@@ -143,18 +143,20 @@ def _call(function: Function, samples: Any, prototypes: Any) -> FloatArray:
 
 
 def _number(value: Any, function: Function) -> float:
-    """Refuse a value that is not one finite number."""
+    """Raise an error unless the value is one finite number."""
     if np.ndim(value) != 0:
         raise DataError(
-            f"{_called(function)} gave an array of shape {np.shape(value)} for two samples. It must give one number; "
+            f"{_called(function)} returned an array of shape {np.shape(value)} for two samples instead of a number; "
             'for a whole matrix, use kernel="precomputed".'
         )
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError) as error:
-        raise DataTypeError(f"{_called(function)} gave {value!r} for two samples. It must give one number.") from error
+        raise DataTypeError(
+            f"{_called(function)} returned {value!r} for two samples. It must return one number."
+        ) from error
     if not math.isfinite(number):
-        raise DataError(f"{_called(function)} gave {number} for two samples. It must give a finite number (no NaN).")
+        raise DataError(f"{_called(function)} returned {number} for two samples. It must return a finite number.")
     return number
 
 
@@ -170,7 +172,9 @@ def check_function(kernel: Kernel, samples: Prepared) -> None:
     some = samples[:CHECKED]
     values = _call(function, some, some)
     if kernel.rule.shape == "gaussian" and (values < 0).any():
-        raise DataError(f"{_called(function)} gave a negative distance, {values.min():g}. Distances are at least 0.")
+        raise DataError(
+            f"{_called(function)} returned a negative distance, {values.min():g}. Distances are at least 0."
+        )
     refuse_asymmetric(values, _called(function))
 
 
@@ -180,7 +184,7 @@ def refuse_asymmetric(values: FloatArray, what: str) -> None:
     if (apart > 1e-8 * max(np.abs(values).max(initial=0.0), 1e-300)).any():
         i, j = np.unravel_index(int(np.argmax(apart)), apart.shape)
         raise DataError(
-            f"{what} is not symmetric: samples {i} and {j} give {values[i, j]:g}, in the other order {values[j, i]:g}. "
+            f"{what} is not symmetric: for samples {i} and {j} it is {values[i, j]:g}, in reverse {values[j, i]:g}. "
             "A kernel must not depend on the order; (K(a, b) + K(b, a)) / 2 does not."
         )
 
@@ -251,7 +255,7 @@ def find_gamma(gamma: Any, kernel: Kernel, samples: AnySamples, engine: Engine, 
 
 
 def _median_size(kernel: Kernel, some: Prepared, engine: Engine, n_threads: int) -> float:
-    """Find the median squared distance of pairs, or the median product of samples with themselves."""
+    """Find the median squared distance of pairs, or the median product of a sample with itself."""
     sums = kernel.sums(engine, some, some, n_threads)
     if kernel.rule.pairing == "product" and kernel.function is None:
         sizes = np.abs(np.diag(sums))
@@ -286,7 +290,7 @@ def choose_prototypes(samples: AnySamples, n_prototypes: Any, seed: int) -> IntA
 
 
 def choose_opposites(addresses: IntArray, targets: Array, seed: int) -> IntArray | None:
-    """Draw for each prototype another one of another target; if all have one target, any other. None: fewer than two.
+    """Draw a partner with another target for each prototype (any other if all targets are equal). None: too few.
 
     Prototypes are sorted by target; the draw is among those after the last of the same target, wrapping around at the
     end.
@@ -314,7 +318,7 @@ def choose_opposites(addresses: IntArray, targets: Array, seed: int) -> IntArray
 
 
 def choose_candidates(addresses: IntArray, seed: int) -> IntArray:
-    """Choose the prototypes that others may be paired with: all, or if there are many those with the lowest draws."""
+    """Choose the candidates for pairs: all prototypes, or if there are many, those with the lowest draws."""
     n = len(addresses)
     if n <= MOST_PROTOTYPES:
         return np.arange(n)
@@ -370,7 +374,7 @@ def count_prototypes(n_prototypes: Any, n_samples: int) -> int:
 
 
 def read_precomputed(matrix: FloatArray) -> FloatArray:
-    """Check the kernel matrix of a fit: all training samples with all training samples."""
+    """Check the kernel matrix of a fit, which compares all training samples with one another."""
     n_rows, n_columns = matrix.shape
     if n_rows != n_columns:
         raise DataError(

@@ -1,6 +1,6 @@
-"""What a kernel forest stores about its table. The names of these attributes are defined only here.
+"""The attributes in which a kernel forest stores its table. Their names are defined only here.
 
-Trees are grown from all columns, and the forest keeps those that they use.
+Trees are grown from all columns; the forest keeps the columns that they use.
 """
 
 from typing import TYPE_CHECKING, Generic, Self, TypeVar, cast, overload
@@ -42,15 +42,15 @@ class StoredAttribute(Generic[Value]):
 
 
 class LearnedColumns:
-    """The columns of a kernel forest: those that its trees were grown from, and those that they use."""
+    """The columns of a kernel forest: all columns in the fit, and the columns that trees use."""
 
     kernel = StoredAttribute[Kernel]("kernel_")
     choice = StoredAttribute[Choice]("choice_")  # with `kernel="auto"`
     mix = StoredAttribute[MixChoice]("mix_")  # with `mix="auto"`
     sample_kind = StoredAttribute[str]("sample_kind_")
-    prototype_rows = StoredAttribute[IntArray]("prototype_rows_")  # of the prototypes that the trees use
-    seed = StoredAttribute[int]("_prototype_seed_")  # for drawing prototypes
-    rows = StoredAttribute[IntArray]("_rows_")  # by prototype, while trees grow: the row of X
+    prototype_rows = StoredAttribute[IntArray]("prototype_rows_")  # training rows of the prototypes that trees use
+    seed = StoredAttribute[int]("_prototype_seed_")  # seed for drawing prototypes
+    rows = StoredAttribute[IntArray]("_rows_")  # by prototype, during growth: the row of X
     n_columns = StoredAttribute[int]("_n_columns_")  # columns that the trees were grown from
     n_prototypes = StoredAttribute[int]("_n_prototypes_")  # kernel columns among them
     used = StoredAttribute[IntArray]("_columns_")  # columns that the trees use

@@ -88,7 +88,7 @@ class KernelOnlyParams(TypedDict, total=False):
         Doc(
             'int, float, "auto" or "all"',
             "auto",
-            "Number of distinct training samples that others are compared with; a float is a fraction. "
+            "Number of prototypes: distinct training samples to compare with. A float is a fraction. "
             '"auto": all up to 500, else a sample of 500, drawn from the seed.',
         ),
     ]
@@ -116,11 +116,11 @@ class KernelOnlyParams(TypedDict, total=False):
         Doc(
             'bool or "auto"',
             "auto",
-            "Whether the columns of X, categories too, are used beside the kernel. Half of the "
+            "Whether the columns of X, also categorical ones, are used in addition to the kernel. Half of the "
             'draws of features are then columns of X. "auto": if samples are rows of a table and '
             "the kernel is one of weald's, the out-of-bag error of a few trees decides whether trees "
-            "use both, columns only, or some of them both and some columns only; `mix_` says what was "
-            "chosen. With repeated rows or weights, the out-of-bag error is biased: then trees that use "
+            "use both, columns only, or alternate between the two; `mix_` has the "
+            "choice. With repeated rows or weights, the out-of-bag error is biased: then trees that use "
             "both alternate with trees that use columns only.",
         ),
     ]
@@ -143,12 +143,12 @@ ATTRIBUTES = (
     Attribute(
         "choice_",
         "weald.estimators.kernel.kernel_selection.Choice",
-        'With `kernel="auto"`: what was tried, what was chosen, and why.',
+        'With `kernel="auto"`: the kernels that were tried, the choice, and its reason.',
     ),
     Attribute(
         "mix_",
         "weald.estimators.kernel.tree_mix.MixChoice",
-        'With `mix="auto"` and samples that are rows of a table: which columns trees use, and why.',
+        'With `mix="auto"` and samples that are rows of a table: the choice of columns, and its reason.',
     ),
     Attribute(
         "sample_kind_",
@@ -164,6 +164,6 @@ ATTRIBUTES = (
     Attribute(
         "prototype_rows_",
         "array of int",
-        "Their rows in the training data; -1 if prototypes were given.",
+        "Rows of the prototypes in the training data; -1 if they were given.",
     ),
 )

@@ -1,6 +1,6 @@
 """The prototypes of a fitted kernel forest, `forest.prototypes_`.
 
-UsedPrototypes    kernel values with them, their importance, and forests of fewer prototypes
+UsedPrototypes    their kernel values and importance, and forests with fewer prototypes
 check_kernel      whether a kernel is symmetric and positive semi-definite
 """
 
@@ -127,7 +127,7 @@ class UsedPrototypes(Generic[Forest]):
         return plain
 
     def prune(self, X: TableLike, y: ColumnLike, n: float, sample_weight: ColumnLike = None, **by_row: Any) -> Forest:
-        """Fit a forest with only the most important prototypes: it is smaller, and faster to predict.
+        """Fit a forest with only the most important prototypes, which is smaller and predicts faster.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class UsedPrototypes(Generic[Forest]):
         Returns
         -------
         forest
-            A new estimator; the one it is made from is unchanged.
+            A new estimator; this one is unchanged.
 
         Examples
         --------

@@ -2,12 +2,12 @@
 
 Vectors         rows of numbers, including curves on a common grid
 Curves          curves of any length, with or without times
-Things          other objects, compared by a user's kernel
+Things          any other objects, compared by a user's kernel
 read_samples    the X of a fit or a prediction -> one of them
 Grid            common times for curves of different lengths or times
 
-Each sample has a hash, so that the order of rows does not matter and copies are found. Other objects than numbers and
-text have none.
+Samples of numbers or text have a hash, so that the order of rows does not matter and copies are found. Other objects
+have none.
 """
 
 import hashlib

@@ -1,9 +1,9 @@
-"""The table that a kernel forest is grown from: a column for each prototype, then the columns that `mix` keeps.
+"""The table of a kernel forest: a column for each prototype or pair, then the columns of X that `mix` adds.
 
-KernelTable    such a table; its values are computed on access, some columns or rows at a time
+KernelTable    the table, whose values are computed on access, some columns or rows at a time
 
-A forest is grown from two-byte codes, which engines make from a few columns at a time. `np.asarray` computes all values
-and keeps them; out-of-bag rows need them.
+A forest is grown from two-byte codes, which engines make from a few columns at a time. `np.asarray` computes and
+stores all values, for out-of-bag rows.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ from weald.estimators.kernel.kernels import Kernel, choose_candidates, choose_ne
 from weald.estimators.kernel.samples import AnySamples, SampleReading, Vectors
 
 BLOCK = 2**21  # values computed at a time
-ALONE = 4  # one of this many prototypes is a column by itself, the others are paired
+ALONE = 4  # one in this many prototypes is a column by itself, the others are paired
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,7 +46,7 @@ class Prototypes:
         return f"<{self.n_compared} prototypes>"
 
     def __eq__(self, other: object) -> bool:
-        """Return whether they are equal: by hash if there are hashes."""
+        """Return whether two sets of prototypes are equal, by hash if they have hashes."""
         if not isinstance(other, Prototypes) or type(self.samples) is not type(other.samples):
             return False
         if (self.pairs is None) != (other.pairs is None) or not np.array_equal(self.pairs, other.pairs):  # type: ignore[arg-type]
@@ -98,7 +98,7 @@ class Prototypes:
 
 
 class KernelTable(RowBlocks):
-    """Kernel values, and columns of X beside them, as a table that is computed on access."""
+    """Kernel values and columns of X as a table that is computed on access."""
 
     ndim = 2
     dtype = np.dtype(np.float64)
@@ -240,6 +240,6 @@ class KernelTable(RowBlocks):
 
 
 def read_precomputed_rows(sample_reading: SampleReading) -> FloatArray:
-    """Return the samples of a precomputed kernel as its rows."""
+    """Return the samples of a precomputed kernel, which are its rows."""
     assert isinstance(sample_reading.samples, Vectors)  # noqa: S101  (for the type checker: they were read as a table)
     return sample_reading.samples.matrix

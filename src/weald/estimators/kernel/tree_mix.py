@@ -4,9 +4,9 @@ The more columns a node considers, the better the best split looks by chance. If
 trees of columns only have lower error; if class borders are curved or oblique, kernels do. Alternating both kinds of
 trees is often better than either.
 
-    choose_mix     grow some trees of each kind, and choose the one with the lowest out-of-bag error
-    MixChoice      what was tried, what was chosen, and why
-    list_runs      which trees are of which kind
+    choose_mix     grows some trees of each kind, and chooses the kind with the lowest out-of-bag error
+    MixChoice      the errors, the choice, and its reason
+    list_runs      the kind of each tree
     share_draws    probabilities of drawing a column
 """
 
@@ -21,14 +21,14 @@ COLUMNS = "columns"  # trees of columns only
 MIXED = "mixed"  # trees of kernels and columns
 IN_TURN = "in turn"  # both kinds alternate
 RUN = 16  # consecutive trees of one kind
-TRIED = 4  # runs grown to choose from
+TRIED = 4  # number of runs grown for the choice
 
-Grow = Callable[[str, int, int], Forest]  # kind of the trees, number of the first tree, number of trees
+Grow = Callable[[str, int, int], Forest]  # (kind of the trees, number of the first tree, number of trees)
 
 
 @dataclass(frozen=True)
 class MixChoice:
-    """What `mix="auto"` tried and chose.
+    """The result of `mix="auto"`: the errors of the kinds of trees, and the choice.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class MixChoice:
     errors : dict
         The out-of-bag error of 32 trees of each kind; empty if nothing was tried.
     reason : str
-        Why it was chosen.
+        The reason for the choice.
     """
 
     way: str

@@ -27,7 +27,7 @@ from weald.errors import DataError, shown
 from weald.forest.forest import CATEGORICAL, MISSING_LEFT, OTHERS_LEFT, Forest
 
 SIDES = ("left", "right")
-MOST_LABELS = 8  # of a set of categories that are listed
+MOST_LABELS = 8  # labels of a set of categories that are listed
 
 
 def format_number(number: float) -> str:
@@ -101,7 +101,7 @@ class NodeArrays(Protocol):
 
 
 class GrownWith(Protocol):
-    """Parameters of growing that descriptions need."""
+    """Growth parameters that descriptions need."""
 
     @property
     def monotonic(self) -> Sequence[int]:
@@ -113,7 +113,7 @@ class GrownWith(Protocol):
 
 
 class FittedTree(Protocol):
-    """What descriptions need of a fitted single tree."""
+    """The attributes of a fitted tree that descriptions need."""
 
     forest_: Forest
     tree_: NodeArrays
@@ -167,8 +167,8 @@ class SplitCondition(NamedTuple):
     name: str
     threshold: float  # +inf: tests only whether the value is missing
     missing_left: bool
-    missing_said: bool  # missing values do not go to the heavier side, so the text mentions them
-    labels: Array | None = None  # of a categorical feature, by code
+    mentions_missing: bool  # missing values do not go to the heavier side, so the text mentions them
+    labels: Array | None = None  # labels of a categorical feature, by code
     listed: tuple[int, ...] | None = None  # the set of a categorical split; None: a numeric split
     others_left: bool = False  # the set goes right, all others left
     time: str | None = None  # the feature is dates or durations, in days
@@ -214,19 +214,19 @@ class SplitCondition(NamedTuple):
         return self._with_missing(f"{self.name} {self._condition(left=False)}", here=not self.missing_left)
 
     def _with_missing(self, words: str, *, here: bool) -> str:
-        return f"{words} or missing" if here and self.missing_said and not self.tests_for_missing else words
+        return f"{words} or missing" if here and self.mentions_missing and not self.tests_for_missing else words
 
     def describe_value(self, value: float, *, left: bool) -> str:
-        """Describe a row's value and its side of the split."""
+        """Describe a row's value, and the side of the split that the row goes to."""
         if value != value:
             return f"{self.name} is missing"
-        said = format_value(value, self.labels, self.time)
+        text = format_value(value, self.labels, self.time)
         if self.tests_for_missing:
-            return f"{self.name} is {said}, which is not missing"
+            return f"{self.name} is {text}, which is not missing"
         if self.listed is not None:
-            return f"{self.name} is {said}, {self._condition(left=left)}"
+            return f"{self.name} is {text}, {self._condition(left=left)}"
         bound = f"at most {self._describe_bound()}" if left else f"more than {self._describe_bound()}"
-        return f"{self.name} is {said}, {bound}"
+        return f"{self.name} is {text}, {bound}"
 
 
 def questions(
@@ -237,8 +237,8 @@ def questions(
     feature = forest.feature[at]
     left, right = np.minimum(at + 1, forest.n_nodes - 1), forest.right[at]
     missing_left = (forest.flags[at] & MISSING_LEFT) > 0
-    said = missing_left != (forest.weight[left] >= forest.weight[right])
-    columns = (feature.tolist(), forest.threshold[at].tolist(), missing_left.tolist(), said.tolist())
+    mentioned = missing_left != (forest.weight[left] >= forest.weight[right])
+    columns = (feature.tolist(), forest.threshold[at].tolist(), missing_left.tolist(), mentioned.tolist())
     asked = [
         SplitCondition(f, names.features[f], t, m, s, time=names.times.get(f)) if f >= 0 else None
         for f, t, m, s in zip(*columns, strict=True)
@@ -266,7 +266,7 @@ def spreads_of(model: object, forest: Forest) -> FloatArray:
 
 
 def describe_predictions(model: FittedTree, names: Names, nodes: Sequence[int] | IntArray) -> list[str]:
-    """Describe the predictions of nodes of a tree, as leaves, and their numbers of rows."""
+    """Describe the predictions of nodes as if they were leaves, with their numbers of rows."""
     forest = model.forest_
     at = np.asarray(nodes, dtype=np.int64)
     sizes = forest.size[at].tolist()
@@ -276,9 +276,9 @@ def describe_predictions(model: FittedTree, names: Names, nodes: Sequence[int] |
     shares = model.tree_.value[at, 0, :]
     labels = names.classes[shares.argmax(axis=1)].tolist()
     largest = shares.max(axis=1).tolist()
-    if forest.shrinkage:  # then they are no fractions of the rows
+    if forest.shrinkage:  # these probabilities are not fractions of the rows
         return [f"{k} (probability {p:.2f}, {n} rows)" for k, p, n in zip(labels, largest, sizes, strict=True)]
-    if np.array_equal(forest.weight, forest.size):  # else there are weights, and fractions are not of rows
+    if np.array_equal(forest.weight, forest.size):  # otherwise the fractions are fractions of weight
         return [f"{k} ({round(p * n)} of {n} rows)" for k, p, n in zip(labels, largest, sizes, strict=True)]
     return [f"{k} ({p:.0%} of {n} rows)" for k, p, n in zip(labels, largest, sizes, strict=True)]
 

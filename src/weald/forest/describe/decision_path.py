@@ -16,7 +16,7 @@ class PathStep:
 
     node: int
     feature: str
-    value: float  # of the row
+    value: float  # value of the feature in the row
     words: str  # the row's value and condition
     side: str  # "left" or "right"
     to: int  # the next node
@@ -45,15 +45,15 @@ def explain_row(model: FittedTree, row: Array, leaf: int, names: Names) -> RowEx
     """Follow a row from the root to its leaf."""
     forest = model.forest_
     path = _path_to(forest, leaf)
-    said = describe_predictions(model, names, path)
+    predictions = describe_predictions(model, names, path)
     steps = []
     for i, question in enumerate(questions(forest, names, path)):
         if question is not None:
-            steps.append(_step(question, row, path[i], path[i + 1], said[i + 1]))
+            steps.append(_step(question, row, path[i], path[i + 1], predictions[i + 1]))
     value = model.tree_.value[leaf, 0]
     if names.classes is None:
-        return RowExplanation(said[0], tuple(steps), leaf, float(value[0]), float(value[0]))
-    return RowExplanation(said[0], tuple(steps), leaf, value, names.classes[np.argmax(value)])
+        return RowExplanation(predictions[0], tuple(steps), leaf, float(value[0]), float(value[0]))
+    return RowExplanation(predictions[0], tuple(steps), leaf, value, names.classes[np.argmax(value)])
 
 
 def _path_to(forest: Forest, leaf: int) -> list[int]:
@@ -65,8 +65,8 @@ def _path_to(forest: Forest, leaf: int) -> list[int]:
     return path[::-1]
 
 
-def _step(question: SplitCondition, row: Array, node: int, to: int, said: str) -> PathStep:
+def _step(question: SplitCondition, row: Array, node: int, to: int, predictions: str) -> PathStep:
     value = row[question.feature]
     left = to == node + 1
     words = question.describe_value(value, left=left)
-    return PathStep(node, question.name, value, words, "left" if left else "right", to, said)
+    return PathStep(node, question.name, value, words, "left" if left else "right", to, predictions)

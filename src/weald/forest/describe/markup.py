@@ -20,13 +20,13 @@ class Markup(str):
 
 
 def legible(text: str) -> str:
-    """Replace characters that cannot be shown or would affect other text: control characters, half characters."""
+    """Replace control characters and surrogates, which cannot be shown or would affect other text."""
     printable = "".join(c if c.isprintable() or c == " " else "�" for c in text)
     return printable.encode("utf-8", "replace").decode("utf-8")
 
 
 def safe(text: str) -> str:
-    """Escape text from outside."""
+    """Escape the user's text."""
     return text if isinstance(text, Markup) else escape(legible(text))
 
 

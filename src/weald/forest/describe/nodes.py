@@ -47,7 +47,7 @@ def list_nodes(model: FittedTree, names: Names) -> dict[str, Array | list[Label]
 
 
 def _node_predictions(model: FittedTree, names: Names) -> tuple[FloatArray, Array]:
-    """The prediction of each node as a leaf: probabilities and class, or the mean."""
+    """The prediction of each node, as if it were a leaf: probabilities and class, or the mean."""
     if names.classes is None:
         value: FloatArray = model.tree_.value[:, 0, 0]
         return value, value
@@ -67,7 +67,7 @@ def errors(model: FittedTree) -> FloatArray:
         return _wrong(model) / np.where(forest.weight > 0, forest.weight, 1.0)
     if any(model.growth_.monotonic):
         return np.full(forest.n_nodes, np.nan)
-    moved = model.tree_.value[:, 0, 0] - forest.value  # by shrinkage
+    moved = model.tree_.value[:, 0, 0] - forest.value  # shrinkage has moved the predictions
     if model.growth_.criterion in OF_MEDIANS:
         return np.where(moved == 0, forest.impurity, np.nan)
     found: FloatArray = forest.impurity + moved * moved
@@ -81,8 +81,8 @@ def _total_weight(forest: Forest) -> float:
 
 def _wrong(model: FittedTree) -> FloatArray:
     """Weight of the rows of each node that are not of its class."""
-    said = model.tree_.value[:, 0, :].argmax(axis=1)
-    wrong: FloatArray = model.forest_.weight - model.forest_.class_weights()[np.arange(len(said)), said]
+    predicted = model.tree_.value[:, 0, :].argmax(axis=1)
+    wrong: FloatArray = model.forest_.weight - model.forest_.class_weights()[np.arange(len(predicted)), predicted]
     return wrong
 
 

@@ -3,7 +3,7 @@
 Interval        the condition of a path on one feature
 Region          a leaf: its intervals, and its prediction
 list_regions    the regions of all leaves
-list_rules      the same as sentences
+list_rules      the regions as if-then rules
 """
 
 import math
@@ -36,23 +36,23 @@ class Interval:
     low: float = -math.inf
     high: float = math.inf
     missing: bool = True  # whether missing values lead here
-    missing_said: bool = False  # they went to the lighter side, so the text mentions them
-    labels: Array | None = None  # of categories, by code
+    mentions_missing: bool = False  # missing values go to the lighter side, so the text mentions them
+    labels: Array | None = None  # category labels, by code
     inside: frozenset[int] | None = None  # the categories that lead here; None: all, or numbers
     time: str | None = None  # the feature is dates or durations, in days
 
     def narrow(self, question: SplitCondition, *, left: bool) -> "Interval":
         """Restrict the interval to one side of a split."""
         here = self.missing and question.missing_left == left
-        said = self.missing_said or question.missing_said
+        mentioned = self.mentions_missing or question.mentions_missing
         if question.listed is not None and question.labels is not None:
             before = frozenset(range(len(question.labels))) if self.inside is None else self.inside
             members = frozenset(question.listed)
             inside = before & members if left != question.others_left else before - members
-            return Interval(self.name, self.low, self.high, here, said, question.labels, inside)
+            return Interval(self.name, self.low, self.high, here, mentioned, question.labels, inside)
         low = self.low if left else max(self.low, question.threshold)
         high = min(self.high, question.threshold) if left else self.high
-        return Interval(self.name, low, high, here, said, question.labels, self.inside, question.time)
+        return Interval(self.name, low, high, here, mentioned, question.labels, self.inside, question.time)
 
     @cached_property
     def words(self) -> str:
@@ -62,12 +62,12 @@ class Interval:
         if self.inside is not None:
             return self._describe_set()
         if self.low == -math.inf:
-            said = f"{self.name} is present" if self.high == math.inf else f"{self.name} ≤ {self._format(self.high)}"
+            text = f"{self.name} is present" if self.high == math.inf else f"{self.name} ≤ {self._format(self.high)}"
         elif self.high == math.inf:
-            said = f"{self.name} > {self._format(self.low)}"
+            text = f"{self.name} > {self._format(self.low)}"
         else:
-            said = f"{self._format(self.low)} < {self.name} ≤ {self._format(self.high)}"
-        return f"{said} or missing" if self.missing and self.missing_said else said
+            text = f"{self._format(self.low)} < {self.name} ≤ {self._format(self.high)}"
+        return f"{text} or missing" if self.missing and self.mentions_missing else text
 
     def _format(self, bound: float) -> str:
         return format_value(bound, self.labels, self.time)
@@ -78,10 +78,10 @@ class Interval:
         if not self.inside:
             return f"{self.name} is missing"
         inside = self.labels[sorted(self.inside)].tolist()
-        said = f"{self.name} = {inside[0]}" if len(inside) == 1 else f"{self.name} in {format_labels(inside)}"
+        text = f"{self.name} = {inside[0]}" if len(inside) == 1 else f"{self.name} in {format_labels(inside)}"
         if len(inside) == len(self.labels):
-            said = f"{self.name} is present"
-        return f"{said} or missing" if self.missing and self.missing_said else said
+            text = f"{self.name} is present"
+        return f"{text} or missing" if self.missing and self.mentions_missing else text
 
     def contains(self, values: FloatArray) -> BoolArray:
         """Return which values lead here; categories are given as codes."""
@@ -103,7 +103,7 @@ class Region:
     leaf: int  # number of the node
     intervals: dict[int, Interval]  # by number of the feature; features without a split on the path are left out
     samples: int
-    share: float  # of the weight of all rows
+    share: float  # fraction of the weight of all rows
     impurity: float
     value: FloatArray | float  # class probabilities, or the mean
     prediction: Label  # the label, or the mean
@@ -153,7 +153,7 @@ def format_rule(intervals: dict[int, Interval], answer: str) -> str:
     return f"if {' and '.join([interval.words for interval in intervals.values()])}: {answer}"
 
 
-SAID = ("samples", "share", "impurity", "value", "prediction")
+FIELDS = ("samples", "share", "impurity", "value", "prediction")
 
 
 def _plain(value: Label) -> Label:
@@ -181,8 +181,8 @@ def list_regions(model: FittedTree, names: Names) -> list[Region]:
     forest = model.forest_
     nodes, found = list_nodes(model, names), []
     for (leaf, intervals), answer in zip(walk_leaves(forest, names), _answers(model, names), strict=True):
-        said = {name: _plain(nodes[name][leaf]) for name in SAID}
-        found.append(Region(leaf, intervals, **said, answer=answer, n_features=forest.n_features))
+        fields = {name: _plain(nodes[name][leaf]) for name in FIELDS}
+        found.append(Region(leaf, intervals, **fields, answer=answer, n_features=forest.n_features))
     return found
 
 

@@ -1,4 +1,4 @@
-"""The data of a tree plot: split conditions, predictions and errors of nodes.
+"""The content of a tree plot: split conditions, predictions and errors of nodes.
 
     sketch_tree    a fitted model -> Sketch, with all nodes or with the largest
 
@@ -19,7 +19,7 @@ from weald.forest.describe.conditions import DescribedModel, Names, format_numbe
 from weald.forest.forest import Forest
 from weald.forest.shrinkage import find_classes, predict_nodes
 
-OVERVIEW = 6  # depth shown of a tree that is too large to be shown as a whole
+OVERVIEW = 6  # depth shown if a tree is too large to be shown completely
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class Sketch:
     otherwise: list[str]  # condition for going right
     answer: list[str]  # the class or mean of the node
     tally: list[str]  # number of errors, or of rows
-    probabilities: FloatArray | None  # of the classes; None in regression
-    mean: FloatArray | None  # of the target, with its standard deviation; None in classification
+    probabilities: FloatArray | None  # class probabilities; None in regression
+    mean: FloatArray | None  # mean target, with its standard deviation; None in classification
     deviation: FloatArray | None
     error: FloatArray | None  # fraction of the rows that are not of the node's class
     hidden: IntArray  # number of nodes below that are not shown
 
-    labels: list[str]  # of the classes
-    n_nodes: int  # of the whole tree
+    labels: list[str]  # class labels
+    n_nodes: int  # number of nodes of the whole tree
     n_leaves: int
     max_depth: int
 
@@ -115,7 +115,7 @@ def sketch_tree(
     asked = questions(forest, names, shown.tolist())
     size = forest.size[shown].astype(np.int64)
     is_of_classes = forest.task is Task.CLASSIFICATION
-    said = _predict_classes(forest, shown, labels) if is_of_classes else _predict_means(model, forest, shown)
+    predictions = _predict_classes(forest, shown, labels) if is_of_classes else _predict_means(model, forest, shown)
     return Sketch(
         node=shown,
         left=np.where(opened, place[np.minimum(shown + 1, forest.n_nodes - 1)], -1),
@@ -131,7 +131,7 @@ def sketch_tree(
         n_nodes=forest.n_nodes,
         n_leaves=int((forest.feature < 0).sum()),
         max_depth=int(depth.max()),
-        **said,
+        **predictions,
     )
 
 
@@ -197,7 +197,7 @@ def _predict_classes(forest: Forest, shown: IntArray, labels: list[str]) -> _Nod
     if counted:
         wrong = size - weights[each, winner]
         tally = [f"{int(w)}/{int(n)}" for w, n in zip(wrong, size, strict=True)]
-    else:  # weights that are not counts: errors are a fraction of the weight
+    else:  # with weights that are not counts, errors are a fraction of the weight
         tally = [f"{e:.0%} of {int(n)}" for e, n in zip(error, size, strict=True)]
     return {
         "answer": [labels[k] if w > 0 else "no vote" for k, w in zip(winner, total[:, 0], strict=True)],

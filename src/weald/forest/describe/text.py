@@ -22,7 +22,7 @@ def _lines(model: FittedTree, names: Names, max_depth: int | None) -> Iterator[s
     depth = forest.depth()
     shown = np.flatnonzero(depth <= (depth.max() if max_depth is None else max_depth))
     asked = dict(zip(shown.tolist(), questions(forest, names, shown), strict=True))
-    said = dict(zip(shown.tolist(), describe_predictions(model, names, shown), strict=True))
+    predictions = dict(zip(shown.tolist(), describe_predictions(model, names, shown), strict=True))
     below = count_below(forest)
     right = forest.right
     waiting = [(0, "", "", "")]
@@ -30,9 +30,9 @@ def _lines(model: FittedTree, names: Names, max_depth: int | None) -> Iterator[s
         node, lead, gap, label = waiting.pop()
         question = asked[node]
         if question is None:
-            yield f"{lead}{label}{said[node]}"
+            yield f"{lead}{label}{predictions[node]}"
         elif depth[node] == max_depth:
-            yield f"{lead}{label}{said[node]} … {below[node]} nodes below"
+            yield f"{lead}{label}{predictions[node]} … {below[node]} nodes below"
         else:
             yield f"{lead}{label}{question.words}"
             yes, no = _labels(question)
@@ -42,7 +42,7 @@ def _lines(model: FittedTree, names: Names, max_depth: int | None) -> Iterator[s
 
 def _labels(question: SplitCondition) -> tuple[str, str]:
     """Label the two sides, with the side of missing values if it must be mentioned."""
-    if not question.missing_said or question.tests_for_missing:
+    if not question.mentions_missing or question.tests_for_missing:
         return "yes: ", "no: "
     return ("yes or missing: ", "no: ") if question.missing_left else ("yes: ", "no or missing: ")
 

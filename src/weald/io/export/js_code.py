@@ -2,8 +2,8 @@
 
     write_js    fitted model -> text of the file, checked by running it in Node.js
 
-The tables are those of C (see `node_tables`), in typed arrays. Sums run in tree order, in doubles: weald's results, bit
-for bit. Rows have labels of categories, not numbers; the file looks them up.
+The tables are the same as in C (see `node_tables`), as typed arrays. Sums run in tree order, in doubles, with weald's
+results bit for bit. Rows have labels of categories, not numbers; the file looks them up.
 """
 
 import itertools
@@ -44,14 +44,14 @@ if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
 LOST = ("how the model was fitted", "statistics of nodes: sizes, impurities, decreases")
-MOST_NODES = 2**22  # an array literal of more is slow to parse
+MOST_NODES = 2**22  # longer array literals are slow to parse
 RESERVED = """
 await break case catch class const continue debugger default delete do else enum export extends false finally for
 function if implements import in instanceof interface let new null package private protected public return static super
 switch this throw true try typeof undefined var void while with yield arguments eval
 Array ArrayBuffer Float64Array Infinity JSON Map NaN Number Object RangeError Set String TypeError Uint32Array
 Uint8Array
-"""  # the last two lines: what the file uses
+"""  # the last two lines: names that the file uses
 
 FILE = """\
 /* {title}
@@ -186,7 +186,7 @@ function predict(x) {{
 
 return Object.freeze({{ features, categories, predict }});"""
 
-# Rows come with numbers of categories; the file is given their labels.
+# Test rows have category codes, which are replaced by labels.
 RUNNER = """
 import { readFileSync, writeFileSync } from "node:fs";
 import forest from "./forest.mjs";
@@ -296,7 +296,7 @@ def _labels(categories: Categories | None) -> str:
 
 
 def _literal(values: list[object]) -> str:
-    """Write text, numbers and booleans as literals in ASCII. A page may contain them: no `<` ends its script."""
+    """Write text, numbers and booleans as ASCII literals, with `<` escaped, so that a web page can contain them."""
     return json.dumps(values).replace("<", "\\u003c")
 
 
@@ -331,7 +331,7 @@ def _compare(model: "TreeModel", forest: Forest, text: str, X: TableLike, lost: 
     """Predict rows at the edges of leaves with the file."""
     node, rows = find_node(), rows_to_compare(model, X)
     for f, categories in enumerate(model.schema_.categories):
-        if categories is not None:  # rows have labels, so numbers between those of ordered categories do not exist
+        if categories is not None:  # rows have labels, so there are no values between codes of ordered categories
             n_labels = len(categories.labels)
             rows[:, f] = np.clip(np.rint(rows[:, f]), 0, n_labels - 1) if n_labels else np.nan
     with tempfile.TemporaryDirectory() as name:

@@ -1,4 +1,4 @@
-"""The kinds of labels that databases and JavaScript have.
+"""The types of labels that databases and JavaScript support.
 
 kind_of_labels    whether labels are text, numbers, whole numbers or booleans
 """
@@ -9,11 +9,11 @@ from typing import Literal, TypeAlias
 from weald.errors import ExportError
 
 LabelKind: TypeAlias = Literal["text", "booleans", "whole numbers", "numbers"]
-MOST_WHOLE = 2**53  # up to which doubles are exact
+MOST_WHOLE = 2**53  # whole numbers are exact as doubles up to this
 
 
 def kind_of_labels(labels: Sequence[object], what: str) -> LabelKind:
-    """Return the kind of labels. Refuse those that other programs do not have, or not exactly."""
+    """Return the type of labels; raise an error for labels that other programs cannot represent exactly."""
     if all(isinstance(label, str) for label in labels):
         return "text"
     if all(isinstance(label, bool) for label in labels):
@@ -22,7 +22,7 @@ def kind_of_labels(labels: Sequence[object], what: str) -> LabelKind:
         large = [label for label in labels if isinstance(label, int) and abs(label) > MOST_WHOLE]
         if large:
             raise ExportError(
-                f"{what} have the number {large[0]}, which is not a double. Write such numbers as text and fit again."
+                f"{what} have the number {large[0]}, which is not exact as a double. Convert such numbers to text."
             )
         return "whole numbers" if all(isinstance(label, int) for label in labels) else "numbers"
     kinds = ", ".join(sorted({type(label).__name__ for label in labels}))

@@ -1,9 +1,9 @@
-"""What each leaf adds to a prediction: voting, tree weights and leaves with value bounds are resolved here once.
+"""The contribution of each leaf to a prediction, with voting, tree weights and bounded leaf values resolved.
 
 A program that sums the values of a row's leaves in tree order, in double, and divides by `divisor` predicts the same
 bits as weald.
 
-    LeafValues    the number of each leaf's value, and what each value adds to which class
+    LeafValues    the number of each leaf's value, and the contribution of each value to each class
     answers_of    computes them from a fitted model
 """
 
@@ -33,12 +33,12 @@ class LeafValues:
     In regression, all values belong to class 0.
     """
 
-    number: IntArray  # by leaf, in node order: the number of its value
+    number: IntArray  # number of the value of each leaf, in node order
     start: IntArray
     which: IntArray
     amount: FloatArray
-    width: int  # classes, or 1
-    divisor: float  # of the sum over trees
+    width: int  # number of classes, or 1
+    divisor: float  # divisor of the sum over trees
 
     @property
     def n_answers(self) -> int:
@@ -64,18 +64,18 @@ def answers_of(model: "TreeModel") -> LeafValues:
     if votes_are_hard(model):
         start, which, amount = _winners(start, which, amount)
     if len(forest.tree_weight):
-        n_leaves = (np.diff(forest.tree_start) + 1) // 2  # of each tree: one more than its splits
+        n_leaves = (np.diff(forest.tree_start) + 1) // 2  # leaves of each tree: one more than its splits
         amount = np.repeat(np.repeat(forest.tree_weight, n_leaves), np.diff(start)) * amount
     return _shared(start, which, amount, forest.n_classes, forest.vote_total)
 
 
 def votes_are_hard(model: "TreeModel") -> bool:
-    """Return whether each tree votes for one class; single trees and regressors have no such parameter."""
+    """Return whether each tree votes for a single class."""
     return voting_of(model) == "hard"
 
 
 def _numbers(forest: Forest) -> LeafValues:
-    """Store leaves of the same mean once."""
+    """Store equal means once."""
     distinct, number = np.unique(forest.value[forest.feature < 0], return_inverse=True)
     start = np.arange(len(distinct) + 1)
     return LeafValues(number, start, np.zeros(len(distinct), dtype=np.int32), distinct, 1, forest.vote_total)
@@ -125,7 +125,7 @@ def _shared(start: IntArray, which: IntArray, amount: FloatArray, n_classes: int
 
 
 def require_exportable(model: "TreeModel", export: str) -> Forest:
-    """Return the trees that vote. Refuse models that are not fitted, or that are not one forest of columns of X."""
+    """Return the trees that vote; raise an error unless the model is a fitted forest of one target on columns of X."""
     check_is_fitted(model)
     require_uncalibrated(model, export)
     features_of(model).require_table(export)
@@ -139,7 +139,7 @@ def require_exportable(model: "TreeModel", export: str) -> Forest:
 
 
 def refuse_overflow(forest: Forest) -> None:
-    """Refuse forests whose sums overflow: weald scales such sums, other programs do not."""
+    """Raise an error if sums overflow: weald scales such sums, other programs do not."""
     if forest.task is Task.REGRESSION and np.abs(forest.value).max() > np.finfo(np.float64).max / forest.n_trees:
         raise ExportError(
             "The sum over trees may exceed the range of doubles: weald scales such sums, other programs do not. Scale "

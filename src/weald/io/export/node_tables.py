@@ -18,8 +18,8 @@ from weald.io.export.leaf_values import LeafValues
 class NodeTables(NamedTuple):
     """The splits of a forest. Children and roots below `n_places` are nodes, others `n_places` + a leaf value."""
 
-    n_places: int  # nodes, and at least 1: a forest of leaves has one node, which no root leads to
-    threshold: FloatArray  # of conditions; for sets of categories, the number of the set
+    n_places: int  # number of nodes, at least 1: a forest of leaves has an unused node
+    threshold: FloatArray  # thresholds of conditions; for sets of categories, the number of the set
     feature: IntArray
     flags: IntArray
     nodes: IntArray  # nodes x 3: condition, left, right
@@ -44,7 +44,7 @@ def tables_of(forest: Forest, answers: LeafValues) -> NodeTables:
 
 
 def _distinct_conditions(forest: Forest, is_split: BoolArray) -> tuple[IntArray, IntArray]:
-    """Number equal conditions once: the number of every split's, and the first split of each."""
+    """Number the distinct conditions: the number for each split, and the first split with each number."""
     feature, flags = forest.feature[is_split], forest.flags[is_split]
     threshold = forest.threshold[is_split] + 0.0
     order = np.lexsort([flags, threshold, feature])

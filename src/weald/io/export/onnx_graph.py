@@ -3,7 +3,7 @@
     write_onnx    fitted model -> bytes of the file, checked by onnxruntime
 
 The operator is TreeEnsemble (ai.onnx.ml 5), whose thresholds and results are doubles; the older TreeEnsembleClassifier
-answers in single precision. It sums leaves in an order of its own, so each tree is a target of its own, and
+has single precision. It sums leaves in an unspecified order, so each tree is a separate target, and
 the sum over trees is a CumSum, which runs in tree order:
 
     X -> TreeEnsemble -> number of a leaf value by tree -> Gather -> values by tree -> CumSum, the last -> Div
@@ -178,7 +178,9 @@ def _tree_ensemble(onnx: Native, forest: Forest, answers: LeafValues) -> Native:
     """Write the trees. Only splits are nodes; tree t adds its leaf's value to target t."""
     is_split = forest.feature >= 0
     tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.tree_start))
-    said = answers.number.astype(np.float64) if forest.task is Task.CLASSIFICATION else answers.amount[answers.number]
+    numbers = (
+        answers.number.astype(np.float64) if forest.task is Task.CLASSIFICATION else answers.amount[answers.number]
+    )
     # Each node's number: that of a split among the splits, that of a leaf among the leaves.
     at = np.where(is_split, np.cumsum(is_split), np.cumsum(~is_split)) - 1
     split = np.flatnonzero(is_split)
@@ -197,7 +199,7 @@ def _tree_ensemble(onnx: Native, forest: Forest, answers: LeafValues) -> Native:
         "nodes_missing_value_tracks_true": (forest.flags[split] & MISSING_LEFT != 0) != is_turned,
     }
     roots = forest.tree_start[:-1]
-    lonely = roots[~is_split[roots]]  # a tree without splits is a node whose branches both lead to its leaf
+    lonely = roots[~is_split[roots]]  # a tree without splits becomes a node with the same leaf on both sides
     ends = {"nodes_truenodeids": at[lonely], "nodes_falsenodeids": at[lonely]}
     leads = {"nodes_trueleafs": 1, "nodes_falseleafs": 1}
     more = {name: ends.get(name, np.full(len(lonely), leads.get(name, 0))) for name in columns}
@@ -211,12 +213,12 @@ def _tree_ensemble(onnx: Native, forest: Forest, answers: LeafValues) -> Native:
         ["/leaves"],
         domain="ai.onnx.ml",
         n_targets=forest.n_trees,
-        aggregate_function=1,  # the sum, of one leaf
+        aggregate_function=1,  # aggregation SUM, over a single leaf
         tree_roots=place.tolist(),
         nodes_modes=array(np.concatenate([modes, np.full(len(lonely), LEQ, dtype=np.uint8)])),
         nodes_splits=array(np.concatenate([splits, np.zeros(len(lonely))])),
         leaf_targetids=tree[~is_split].tolist(),
-        leaf_weights=array(said),
+        leaf_weights=array(numbers),
         **{name: np.concatenate([column, more[name]]).astype(np.int64).tolist() for name, column in columns.items()},
         **sets,
     )
@@ -260,7 +262,7 @@ def _texts(labels: list[Label]) -> Array:
 
 
 def _lost_labels(model: "TreeModel") -> list[str]:
-    """Describe the labels that change."""
+    """Describe the conversion of labels."""
     if model.forest_.task is Task.REGRESSION or model.classes_.dtype.kind in "biufU":
         return []
     return (

@@ -7,7 +7,7 @@ from weald.errors import ExportError
 
 
 def require(package: str, export: str, otherwise: str = "") -> Native:
-    """Import a package, or raise an error that says how to install it."""
+    """Import a package, or raise an error with the command that installs it."""
     try:
         return import_module(package)
     except ImportError as error:

@@ -1,9 +1,9 @@
-"""Comparison with the predictions of another program, on rows that are hard to get right.
+"""Comparison with the predictions of another program, on edge cases.
 
 edge_rows    rows at the edges of leaves, next to them, outside all of them, and with missing values
-answer       what weald predicts for such rows
+answer       weald's predictions for such rows
 compare      predictions of both -> Parity
-Parity       what was compared, on how many rows, the largest difference, and what the export lacks
+Parity       the result: number of rows, largest difference, and what the export does not support
 Export       the exported model, and its parity
 """
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 N_ROWS = 1000
 MOST_CELLS = 2**22  # maximum number of cells of generated rows
 AT_THE_EDGE = 0.5  # fraction of rows at corners of leaves; the others combine values of all edges
-MISSING = 0.1  # fraction of missing values among the others
+MISSING = 0.1  # fraction of missing values in the other rows
 
 
 @dataclass(frozen=True)
 class Parity:
-    """How the predictions of another program compare with weald's.
+    """The result of a comparison of another program's predictions with weald's.
 
     Examples
     --------
@@ -43,12 +43,12 @@ class Parity:
     """
 
     consumer: str  # the program and its version; "" if nothing was compared
-    compared: str  # what was compared: "probabilities", "predictions"
+    compared: str  # "probabilities" or "predictions"
     n_rows: int  # 0: nothing was compared
     n_values: int
     n_different: int  # values that differ in at least one bit
     largest_difference: float
-    lost: tuple[str, ...]  # what the export lacks
+    lost: tuple[str, ...]  # features that the export does not support
 
     @property
     def is_exact(self) -> bool:
@@ -70,7 +70,7 @@ class Parity:
 
 @dataclass(frozen=True, repr=False)
 class Export:
-    """An exported model, and how its predictions compare."""
+    """An exported model, with a comparison of its predictions."""
 
     model: Native  # the text, bytes or object for the other program
     parity: Parity
@@ -83,7 +83,7 @@ class Export:
 
 
 def lost_uncertainty(model: "TreeModel") -> list[str]:
-    """Describe what quantiles, intervals and prediction sets need, which no export contains."""
+    """List the stored data for quantiles, intervals and prediction sets, which no export contains."""
     kept = vars(model)
     lost = ["leaf targets: no quantiles"] if "leaf_targets_" in kept else []
     if "kept_errors_" in kept:
@@ -126,7 +126,7 @@ def answer(model: "TreeModel", rows: FloatArray) -> FloatArray:
 
 
 def compared_values(forest: Forest) -> str:
-    """Return what is compared: probabilities or predictions."""
+    """Return the kind of values to compare: probabilities or predictions."""
     return "probabilities" if forest.task is Task.CLASSIFICATION else "predictions"
 
 
@@ -147,7 +147,7 @@ def n_categories(model: "TreeModel") -> list[int]:
 
 
 def edge_rows(forest: Forest, n_labels: list[int], n_rows: int = N_ROWS, seed: int = 0) -> FloatArray:
-    """Make rows that are hard to get right.
+    """Make edge cases.
 
     Half of them are corners of leaves: each value is exactly the last threshold that bounds the leaf from above, or the
     next double above the one that bounds it from below, so that one wrong comparison leads to another leaf. The others
@@ -214,7 +214,7 @@ def _move_to_corner(
         choices = _categories_of(forest, n_labels[f], steps) if n_labels[f] else _ends_of(forest, steps)
         if all(bool(forest.flags[split] & MISSING_LEFT) == goes_left for split, goes_left in steps):
             choices.append(np.nan)
-        if choices:  # else no row reaches the leaf, and the values stay as they are
+        if choices:  # otherwise no row reaches the leaf, and values do not change
             row[f] = rng.choice(choices)
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
 LOST = ("how the model was fitted", "names of features and labels of classes")
-TOLERANCE = 1e-14  # relative: values are divided by the number of trees before they are summed, not after
+TOLERANCE = 1e-14  # relative tolerance: values are divided by the number of trees before they are summed
 
 
 def write_shap(model: "TreeModel", X: TableLike, *, check: bool) -> Export:

@@ -50,11 +50,11 @@ FORESTS_OF = {
     "ExtraTreesClassifier": "ExtraTreeClassifier",
     "ExtraTreesRegressor": "ExtraTreeRegressor",
 }
-# scikit-learn draws a tree's bag again from its random_state. This text makes that an error, not another bag.
+# scikit-learn draws a bag again from the tree's random_state. This text raises an error instead of a wrong bag.
 NO_BAG = "grown by weald, so scikit-learn cannot draw its bag: use the model of weald"
-# Parameters of the fitted estimator, except those about threads and further fits, which the user sets.
+# Parameters that the user sets, about threads and further fits.
 OWN = ("n_jobs", "verbose", "warm_start")
-NOT_MISSED = ("engine", "max_estimators", *OWN)  # of weald's parameters
+NOT_MISSED = ("engine", "max_estimators", *OWN)  # parameters of weald that may be dropped without a warning
 ROUNDED = "doubles: scikit-learn rounds rows to float32, so predictions may differ next to a threshold"
 LARGEST = float(np.finfo(np.float32).max)  # scikit-learn refuses larger values
 
@@ -87,7 +87,7 @@ def _name_of(model: "TreeModel") -> str:
 
 
 def _refuse(model: "TreeModel", forests: tuple[Forest, ...]) -> None:
-    """Refuse what scikit-learn's trees do not support."""
+    """Raise an error for features that scikit-learn's trees do not support."""
     if votes_are_hard(model):
         raise ExportError(
             'voting="hard" gives one vote to each tree, but scikit-learn averages the probabilities of leaves. Call '
@@ -151,7 +151,7 @@ def _criterion(model: "TreeModel") -> str:
 
 
 def _lost(model: "TreeModel", made: Native) -> list[str]:
-    """List what scikit-learn does not support."""
+    """List the features that scikit-learn does not support."""
     given, theirs, plain = (
         model.get_params(deep=False),
         made.get_params(deep=False),
@@ -294,7 +294,7 @@ def _compare(made: Native, model: "TreeModel", X: TableLike, lost: list[str]) ->
         missing.append("missing values: this estimator of scikit-learn does not support them")
     ours = np.hstack([answer(m, rows) for m in models])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about rows without names
+        warnings.simplefilter("ignore")  # warnings about missing feature names
         theirs = _predictions(made, model, rows)
     what = f"{compared_values(models[0].forest_)} of rows rounded to float32"
     doubles = ROUNDED if X is None else _describe_rounding(models, given)
@@ -315,7 +315,7 @@ def _round(rows: FloatArray, toward: float | None = None) -> FloatArray:
     rounded = clipped.astype(np.float32)
     if toward is not None:
         is_beyond = rounded > clipped if toward < 0 else rounded < clipped
-        with np.errstate(over="ignore", under="ignore"):  # next to the largest and the smallest; they are replaced
+        with np.errstate(over="ignore", under="ignore"):  # infinities beyond the largest numbers; they are replaced
             rounded = np.where(is_beyond, np.nextafter(rounded, np.float32(toward)), rounded)
     found: FloatArray = rounded.astype(np.float64)
     return found

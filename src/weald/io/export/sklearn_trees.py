@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
 LOST = ("bags: no out-of-bag estimates", "seeds: the forest cannot be grown again")
-TOLERANCE = 1e-13  # relative: scikit-learn sums trees in the order in which its threads finish
+TOLERANCE = 1e-13  # relative tolerance: scikit-learn sums trees in the order in which its threads finish
 KINDS = {
     "sklearn.ensemble": (
         "RandomForestClassifier",
@@ -40,7 +40,7 @@ KINDS = {
     # Extra-trees come first: scikit-learn derives them from decision trees.
     "sklearn.tree": ("ExtraTreeClassifier", "ExtraTreeRegressor", "DecisionTreeClassifier", "DecisionTreeRegressor"),
 }
-# Parameters with the same meaning. Seeds differ, and so does what only a further fit uses.
+# Parameters with the same meaning, without seeds and parameters for further fits.
 CARRIED = (
     *("n_estimators", "criterion", "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf"),
     *(
@@ -54,7 +54,7 @@ CARRIED = (
     ),
     *("monotonic_cst", "splitter"),
 )
-N_SCALES = 64  # for leaf weights
+N_SCALES = 64  # tolerance for leaf weights
 
 
 @overload
@@ -89,7 +89,7 @@ def from_sklearn(
     check : bool, default=True
         Whether to compare the predictions of both. A difference is an error.
     return_parity : bool, default=False
-        Whether to return the result of the comparison, too.
+        Whether to also return the result of the comparison.
 
     Returns
     -------
@@ -268,7 +268,7 @@ def place_in_pre_order(left: IntArray, right: IntArray) -> IntArray:
 
 def cut_at(thresholds: FloatArray) -> FloatArray:
     """Find the largest double that is at most the threshold after rounding to float32."""
-    with np.errstate(over="ignore"):  # beyond float32 there is only infinity
+    with np.errstate(over="ignore"):  # values beyond the largest float32 become infinity
         below = thresholds.astype(np.float32)
         below = np.where(below > thresholds, np.nextafter(below, np.float32(-np.inf)), below)
         above = np.nextafter(below, np.float32(np.inf))
@@ -277,7 +277,7 @@ def cut_at(thresholds: FloatArray) -> FloatArray:
     high = np.where(np.isinf(above), 2.0**128, above.astype(np.float64))
     low = np.where(below == -np.inf, -(2.0**128), below.astype(np.float64))
     middle = low / 2 + high / 2
-    is_even = below.view(np.uint32) & 1 == 0  # a tie is rounded to the even one
+    is_even = below.view(np.uint32) & 1 == 0  # ties are rounded to even
     cut = np.where(is_even & (below >= -largest), middle, np.nextafter(middle, -np.inf))
     return np.where(np.isinf(thresholds), thresholds, cut)
 
@@ -333,7 +333,7 @@ def _compare(model: Native, made: "TreeModel", X: TableLike) -> Parity:
     if not get_tags(model).input_tags.allow_nan:
         rows = np.nan_to_num(rows)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about rows without names and sums that overflow
+        warnings.simplefilter("ignore")  # warnings about missing feature names and overflows
         theirs = (
             model.predict_proba(rows)
             if made.forest_.task is Task.CLASSIFICATION
@@ -344,7 +344,7 @@ def _compare(model: Native, made: "TreeModel", X: TableLike) -> Parity:
 
 
 def _lost(model: Native) -> list[str]:
-    """List what the model loses."""
+    """List the features that are not converted."""
     task = Task.CLASSIFICATION if hasattr(model, "classes_") else Task.REGRESSION
     known = model.criterion in names(task) and model.criterion not in OF_COUNTS
     return [*LOST, *([] if known else [f"the criterion {model.criterion}: impurities are those of scikit-learn"])]

@@ -1,4 +1,4 @@
-"""How databases write what a statement needs: names, text, doubles, and the reading of columns.
+"""Differences between databases: quoting of names and text, doubles, and the reading of columns.
 
     DIALECTS         by name: "duckdb", "sqlite", "postgresql"
 
@@ -16,7 +16,7 @@ from weald.io.export.leaf_values import utf8
 
 @dataclass(frozen=True)
 class Dialect:
-    """What statements for one database look like. This one is PostgreSQL; others override what differs."""
+    """The SQL of one database. This class is PostgreSQL; subclasses override the differences."""
 
     product: str = "PostgreSQL"
     since: str = "12"
@@ -24,12 +24,12 @@ class Dialect:
     text_type: str = "text"
     boolean_type: str = "boolean"
     greatest: str = "GREATEST"
-    fence: str = "OFFSET 0"  # keeps a SELECT from being merged into the one around it, which copies its expressions
-    binary: str = ' COLLATE "C"'  # text is equal if its bytes are
-    null: tuple[str, ...] = ()  # a column that thresholds need
+    fence: str = "OFFSET 0"  # prevents the planner from merging nested SELECTs, which would copy expressions
+    binary: str = ' COLLATE "C"'  # compare text by bytes
+    null: tuple[str, ...] = ()  # an extra column for thresholds
     nan: str = "'NaN'::float8"
-    trees_at_once: int = 100  # that one SELECT adds: levels of its sum, and in classification columns
-    most_columns: int = 1600  # of a SELECT: 1,664
+    trees_at_once: int = 100  # trees in one SELECT: limits the depth of a sum and the number of columns
+    most_columns: int = 1600  # columns of one SELECT: PostgreSQL allows 1,664
     most_bytes: int = 2**23
     note: str = "-- Run `SET jit = off` first: compiling large expressions takes the server gigabytes.\n"
 
@@ -39,7 +39,7 @@ class Dialect:
         return '"' + name.replace('"', '""') + '"'
 
     def text(self, value: str) -> str:
-        """Quote text. With E'', a backslash is one whatever standard_conforming_strings is."""
+        """Quote text. E'' does not depend on the setting standard_conforming_strings."""
         self._check(value, "label")
         quoted = value.replace("'", "''")
         return "E'" + quoted.replace("\\", "\\\\") + "'" if "\\" in value else f"'{quoted}'"
@@ -50,13 +50,13 @@ class Dialect:
             raise ExportError(f"The {what} {text!r} contains NUL, which {self.product} does not support. Rename it.")
 
     def double(self, value: float) -> str:
-        """Write a double exactly, as a double: a number without a cast would be a decimal, and sums in decimals."""
+        """Write a double exactly, with a cast: without it, the number would be a decimal."""
         if math.isinf(value):
             return "'Infinity'::float8" if value > 0 else "'-Infinity'::float8"
         return f"{value!r}::float8"
 
     def threshold(self, value: float) -> str:
-        """Write a double that is compared with one, which makes it a double."""
+        """Write a double in a comparison with a double, which needs no cast."""
         return self.double(value) if math.isinf(value) else repr(value)
 
     def label(self, value: object, kind: LabelKind) -> str:
@@ -85,7 +85,7 @@ class Dialect:
         return self.read_number(column, name)
 
     def same_name(self, name: str) -> str:
-        """Return what two names have in common if the database takes them for one."""
+        """Return a normalized name: equal for names that the database treats as the same."""
         return name
 
 
@@ -103,7 +103,7 @@ class DuckDB(Dialect):
     nan: str = "'nan'::DOUBLE"
     trees_at_once: int = 10  # planning a SELECT of 100 large expressions takes minutes
     most_columns: int = 10_000
-    most_bytes: int = 2**22  # more take gigabytes to plan
+    most_bytes: int = 2**22  # planning more takes gigabytes of memory
     note: str = ""
 
     def text(self, value: str) -> str:
@@ -123,7 +123,7 @@ class DuckDB(Dialect):
         return self.double(value)
 
     def same_name(self, name: str) -> str:
-        """Names differ in more than the case of letters."""
+        """Normalize a name: letter case does not matter."""
         return name.lower()
 
 
@@ -154,9 +154,9 @@ class SQLite(Dialect):
         return f"({number}{''.join(factors)})" if factors else number
 
     def threshold(self, value: float) -> str:
-        """Write a double that is compared with one, as an expression that is not constant.
+        """Write a double in a comparison, as an expression that is not constant.
 
-        SQLite compares each constant operand with all before, so to plan many trees would take hours. `n` is NULL.
+        SQLite compares each constant with all earlier ones, so planning many trees would take hours. `n` is NULL.
         """
         number, *factors = _factors(value)
         return f"IFNULL(n,{number}){''.join(factors)}"
@@ -166,7 +166,7 @@ class SQLite(Dialect):
         return str(int(value))
 
     def read_number(self, column: str, name: str) -> str:
-        """Read a column as doubles. Text, which CAST would read as 0, is an error of json_extract, with its text."""
+        """Read a column as doubles. Text, which CAST would read as 0, raises an error of json_extract that shows it."""
         message = self.text(f"column {name} has no number: ")
         refuse = f"json_extract('{{}}', {message} || quote({column}))"
         return (
@@ -179,7 +179,7 @@ class SQLite(Dialect):
         return super().read_label(column, name, "numbers" if kind == "booleans" else kind)
 
     def same_name(self, name: str) -> str:
-        """Names differ in more than the case of ASCII letters."""
+        """Normalize a name: the case of ASCII letters does not matter."""
         return "".join(c.lower() if c.isascii() else c for c in name)
 
 

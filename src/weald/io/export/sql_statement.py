@@ -43,21 +43,21 @@ from weald.io.export.sql_dialects import DIALECTS, Dialect
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
-FEW_ARGUMENTS = 50  # of one GREATEST: SQLite takes 100
+FEW_ARGUMENTS = 50  # arguments of one GREATEST: SQLite allows 100
 LOST = ("how the model was fitted", "statistics of nodes: sizes, impurities, decreases")
 PREDICTION, PROBABILITY = "prediction", "probability_"
 
 
 class SourceTable(NamedTuple):
-    """Where the rows are."""
+    """The table of the rows."""
 
-    table: tuple[str, ...]  # its name, after those of the schema and the database if there are any
-    columns: tuple[str, ...]  # of the features
+    table: tuple[str, ...]  # name of the table, with the schema and database before it if given
+    columns: tuple[str, ...]  # names of the features
     keep: tuple[str, ...]  # columns to return beside the prediction
 
 
 class ColumnReader(NamedTuple):
-    """How the statement reads a feature."""
+    """The expression that reads a feature."""
 
     column: str
     labels: tuple[object, ...] | None  # None: numbers
@@ -66,12 +66,12 @@ class ColumnReader(NamedTuple):
 
 @dataclass(frozen=True)
 class StatementPlan:
-    """A model, as far as it becomes a statement."""
+    """The parts of a model that the statement contains."""
 
     dialect: Dialect
     forest: Forest
     answers: LeafValues
-    readers: dict[int, ColumnReader]  # of the features that trees ask for
+    readers: dict[int, ColumnReader]  # for the features that trees use
     classes: tuple[object, ...]  # empty in regression
     class_kind: LabelKind | None
 
@@ -103,7 +103,7 @@ def write_sql(
 
 
 def lost_checks(model: "TreeModel") -> Iterator[str]:
-    """List the errors that `predict` raises for rows that the database predicts."""
+    """List the errors that `predict` would raise, but the statement does not."""
     if getattr(model, "missing", "learn") == "error":
         yield 'missing="error": rows with missing values get a prediction'
     if getattr(model, "unknown_category", "missing") == "error" and any(model.schema_.categories):
@@ -169,7 +169,7 @@ def _plan(model: "TreeModel", forest: Forest, dialect: Dialect, source: SourceTa
 
 
 def _refuse_twins(dialect: Dialect, source: SourceTable, columns: list[str]) -> None:
-    """Refuse names that the database cannot tell apart."""
+    """Raise an error for names that the database cannot distinguish."""
     for what, names in (("columns", columns), ("keep", list(source.keep))):
         seen: dict[str, str] = {}
         for name in names:
@@ -185,7 +185,7 @@ def _refuse_twins(dialect: Dialect, source: SourceTable, columns: list[str]) -> 
 
 
 def _statement(plan: StatementPlan, source: SourceTable) -> str:
-    """Return the whole statement. Its size is known before all of it is made."""
+    """Return the whole statement; raise an error as soon as it is too large."""
     from weald import __version__
 
     forest, dialect = plan.forest, plan.dialect
@@ -225,11 +225,11 @@ def _chain(plan: StatementPlan, source: SourceTable) -> Iterator[str]:
         read = f"{name}{i}"
 
 
-Level = tuple[list[str], Iterable[str]]  # what a SELECT passes on, and what it adds
+Level = tuple[list[str], Iterable[str]]  # columns that a SELECT passes on, and columns that it adds
 
 
 def _levels(plan: StatementPlan, source: SourceTable) -> Iterator[Level]:
-    """Yield the SELECTs, the first one first. Each column that passes through has one name on all levels."""
+    """Yield the SELECTs in order. A column that is passed on has the same name in all of them."""
     dialect = plan.dialect
     kept = [f"k{i}" for i in range(len(source.keep))]
     read = [*(f"x{f}" for f in plan.readers), *(["n"] if dialect.null else [])]
@@ -289,8 +289,8 @@ def _probabilities(plan: StatementPlan) -> Iterator[str]:
 
 
 def _greatest(dialect: Dialect, names: list[str]) -> str:
-    """Return the maximum; of many, that of the maxima of groups."""
-    while len(names) > 1:  # of one, MAX would be that of all rows
+    """Return the maximum, for many columns as the maximum of the maxima of groups."""
+    while len(names) > 1:  # MAX of a single argument would aggregate over all rows
         groups = [names[i : i + FEW_ARGUMENTS] for i in range(0, len(names), FEW_ARGUMENTS)]
         names = [f"{dialect.greatest}({', '.join(group)})" if len(group) > 1 else group[0] for group in groups]
     return names[0]
@@ -329,7 +329,7 @@ def _subtree(plan: StatementPlan, span: tuple[int, int], root: int, leaves: list
 
 
 def _condition(plan: StatementPlan, node: int, *, goes_left: bool) -> str:
-    """Return when a row goes to one side of a split. NULL does not: comparisons with it are not true."""
+    """Return the condition for one side of a split. Comparisons with NULL are never true."""
     forest = plan.forest
     f, flags = int(forest.feature[node]), int(forest.flags[node])
     x, threshold = f"x{f}", float(forest.threshold[node])
@@ -351,7 +351,7 @@ def _condition(plan: StatementPlan, node: int, *, goes_left: bool) -> str:
 
 
 def _add_votes(plan: StatementPlan, trees: range) -> Iterator[str]:
-    """Yield the sum of each class after some more trees: what a leaf value adds is found by its number."""
+    """Yield the sum of each class after some more trees; leaf values are looked up by number."""
     votes = [_votes_of(plan, t) for t in trees]
     for k in range(len(plan.classes)):
         added = (
@@ -362,7 +362,7 @@ def _add_votes(plan: StatementPlan, trees: range) -> Iterator[str]:
 
 
 def _votes_of(plan: StatementPlan, tree: int) -> tuple[list[int], FloatArray]:
-    """Return the numbers of the leaf values of a tree, ascending, and what they add (values x classes)."""
+    """Return the numbers of the leaf values of a tree, ascending, and their contributions (values x classes)."""
     answers, (begin, end) = plan.answers, plan.forest.tree_start[tree : tree + 2].tolist()
     first = (begin - tree) // 2 + tree
     numbers = np.unique(answers.number[first : first + (end - begin + 1) // 2]).tolist()
@@ -409,7 +409,7 @@ def _compare(
 
 
 def _as_labels(plan: StatementPlan, rows: FloatArray) -> FloatArray:
-    """Move the numbers of ordered categories to the nearest ones that have a label."""
+    """Replace values between codes of ordered categories by the nearest code."""
     for f, reader in plan.readers.items():
         if reader.labels is not None:
             rows[:, f] = np.clip(np.rint(rows[:, f]), 0, max(0, len(reader.labels) - 1))
@@ -430,7 +430,7 @@ def _require_labels(model: "TreeModel", plan: StatementPlan, rows: FloatArray, t
 
 
 def open_database(dialect: Dialect) -> Native:
-    """Open an empty database in memory. PostgreSQL has none."""
+    """Open an empty database in memory, which PostgreSQL does not have."""
     if dialect.product == "SQLite":
         return sqlite3.connect(":memory:")
     if dialect.product == "DuckDB":
@@ -466,7 +466,7 @@ def _run(plan: StatementPlan, source: SourceTable, rows: FloatArray, connection:
 
 @contextmanager
 def _settings(dialect: Dialect, cursor: Native) -> Iterator[None]:
-    """Turn off PostgreSQL's compilation of expressions meanwhile: of large ones it takes gigabytes."""
+    """Disable PostgreSQL's compilation of expressions meanwhile: it takes gigabytes for large ones."""
     if dialect.product != "PostgreSQL":
         yield
         return
@@ -484,7 +484,7 @@ def _column_type(dialect: Dialect, reader: ColumnReader) -> str:
 
 
 def _cells(plan: StatementPlan, rows: FloatArray) -> Iterator[tuple[object, ...]]:
-    """Yield rows as the database holds them: the number of the row, numbers, and labels."""
+    """Yield rows in the form of the database: row number, numbers, and labels."""
     columns: list[Sequence[object]] = [range(len(rows))]
     for f, reader in plan.readers.items():
         values: list[float] = rows[:, f].tolist()

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
 
 LOST = ("how the model was fitted", "names of features, labels of classes and categories", "statistics of nodes")
-LeafOutput: TypeAlias = list[float] | float  # probabilities of the classes, or a mean
+LeafOutput: TypeAlias = list[float] | float  # class probabilities, or a mean
 
-TOLERANCE = 1e-14  # relative: votes are divided before they are summed, not after
+TOLERANCE = 1e-14  # relative tolerance: votes are divided before they are summed
 
 
 def write_treelite(model: "TreeModel", path: PathLike | None, X: TableLike, *, check: bool) -> Export:

@@ -1,4 +1,4 @@
-"""How sure predictions are: intervals of numbers or sets of classes, from out-of-bag rows."""
+"""The uncertainty of predictions: intervals of numbers or sets of classes, from out-of-bag rows."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ COVERAGES = (0.5, 0.8, 0.9, 0.95)
 SHOWN = 0.9  # coverage of the charts
 FEWEST = 20  # rows in a group
 MOST_GROUPS = 10
-CLOSE = 1e-12  # probabilities that differ by less are equal but for rounding
+CLOSE = 1e-12  # probabilities that differ by less are treated as equal
 
 
 def section(sources: list[Predictions]) -> Section | None:
@@ -25,11 +25,11 @@ def section(sources: list[Predictions]) -> Section | None:
     own, new = known["out of bag"], known.get("held out")
     is_classes = own.predicted.ndim == 2
     lead = (
-        "How many classes a prediction must name to be right that often."
+        "Size of prediction sets by coverage, the probability that a set contains the true class."
         if is_classes
-        else "How far targets are from predictions, as a prediction plus and minus."
+        else "Width of prediction intervals by coverage, the probability that an interval contains the target."
     )
-    return Section("sure", "How sure", lead, _sets(own, new) if is_classes else _intervals(own, new))
+    return Section("sure", "Prediction uncertainty", lead, _sets(own, new) if is_classes else _intervals(own, new))
 
 
 def _weighing(predictions: Predictions) -> Weighing:
@@ -52,7 +52,7 @@ def _intervals(own: Predictions, new: Predictions | None) -> Markup:
         for c, half in halves.items()
     ]
     words = (
-        "The half-width is a quantile of the out-of-bag errors, as of predict_interval. It is the same for all rows; "
+        "The half-width is a quantile of the out-of-bag errors (predict_interval). It is the same for all rows; "
         'method="cqr" and "oob-scaled" adapt it.'
     )
     parts = [table(heads, lines, caption="Prediction intervals", numeric=range(1, len(heads))), note(words)]
@@ -69,7 +69,7 @@ def _found(new: Predictions | None, half: float) -> list[str]:
 
 
 def _by_prediction(own: Predictions, is_in: np.ndarray, groups: int) -> Markup:
-    """Show where intervals of equal width contain too few targets."""
+    """Show the predictions for which intervals of equal width contain too few targets."""
     parts = np.array_split(np.argsort(own.predicted, kind="stable"), groups)
     x = np.array([np.median(own.predicted[part]) for part in parts])
     y = np.array([_fraction(is_in[part], own.weight[part]) for part in parts])
@@ -108,7 +108,7 @@ def _sets(own: Predictions, new: Predictions | None) -> Markup:
             line.append(percent(_fraction(is_in, new.weight)))
         lines.append(line)
     words = (
-        "A set contains all classes from this probability on, as of predict_set. More than one class: the forest "
-        "cannot tell them apart this surely. None: no class is probable enough."
+        "A set contains all classes with at least this probability (predict_set). Several classes: the forest "
+        "cannot separate them at this level. Empty: no class is probable enough."
     )
     return stack(table(heads, lines, caption="Prediction sets", numeric=range(1, len(heads))), note(words))

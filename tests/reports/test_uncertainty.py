@@ -1,4 +1,4 @@
-"""The section on how sure predictions are has the numbers of `predict_interval` and `predict_set`."""
+"""The section on prediction uncertainty has the numbers of `predict_interval` and `predict_set`."""
 
 import re
 

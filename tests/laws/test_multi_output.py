@@ -15,7 +15,7 @@ pytestmark = pytest.mark.sanitize
 
 
 def with_targets(case, columns):
-    """Give a case several targets."""
+    """Add targets to a case."""
     classify = case.table.n_classes > 0
     found = number_target(np.column_stack(columns), classify=classify)
     growth = replace(case.growth, monotonic=())
@@ -47,7 +47,7 @@ def other_targets(case):
 @settings(max_examples=8 if UNDER_SANITIZERS else 60)
 def test_the_native_engine_does_what_the_definition_says_of_several_targets(criterion, data):
     case = data.draw(cases(criterion))
-    case = replace(case, growth=replace(case.growth, category_penalty=0.0))  # which is for one target
+    case = replace(case, growth=replace(case.growth, category_penalty=0.0))  # supports a single target
     case = with_targets(case, other_targets(case))
     expected = [forest.fingerprint() for forest in grow(REFERENCE, case)]
     for engine in CORES.values():

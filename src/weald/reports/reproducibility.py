@@ -17,7 +17,7 @@ VERSIONS = ("weald", "numpy", "scikit-learn")
 
 
 def section(model: TreeModel, timings: Mapping[str, float], command: str | None) -> Section:
-    """Show everything that is needed to fit the same forest again."""
+    """Show the information needed to fit the same forest again."""
     forest = model.forest_
     given, usual = model.get_params(deep=False), _usual(type(model))
     changed = {key: value for key, value in given.items() if repr(value) != repr(usual[key])}
