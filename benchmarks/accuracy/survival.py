@@ -24,9 +24,7 @@ SETS = {
     "gbsg2": "load_gbsg2",
     "aids": "load_aids",
     "breast cancer": "load_breast_cancer",
-    "flchain": "load_flchain",
 }
-MOST = 2500  # rows of a set: scikit-survival takes minutes for more
 
 
 def read(name):
@@ -37,7 +35,7 @@ def read(name):
     event, time = (y[field] for field in y.dtype.names)
     X = pd.get_dummies(X, drop_first=True, dtype=float)
     X = X.fillna(X.median()).to_numpy()
-    rows = np.random.default_rng(0).permutation(len(X))[:MOST]
+    rows = np.random.default_rng(0).permutation(len(X))
     return X[rows], np.array(list(zip(event[rows], time[rows], strict=True)), dtype=[("event", bool), ("time", float)])
 
 
