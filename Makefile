@@ -95,6 +95,10 @@ test-plain: build
 test-all: build ## Run every test
 	$(BIN)/python $(PYTEST) $(GROUPED) $(ARGS)
 
+.PHONY: test-cuda
+test-cuda: build ## Compare forests of a GPU with those of the CPU; skipped in words without a GPU
+	$(BIN)/python -m pytest -q -rs tests/engines/cuda $(ARGS)
+
 # The sanitizers' runtime must be in the process before Python is, and libstdc++ with it, or it cannot see exceptions.
 # Python never frees everything, so leaks are not looked for.
 SANITIZED := LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
@@ -106,6 +110,10 @@ test-sanitize: build/sanitize/stamp
 
 test-sanitize-fast: build/sanitize/stamp ## Run the tests marked "sanitize" under the sanitizers
 	$(SANITIZED) $(PYTEST) -m "sanitize and not slow" $(ARGS)
+
+.PHONY: test-arm64
+test-arm64: build ## Build for ARM64 Linux, and run the golden tests and some laws under qemu; ARGS are those of pytest
+	tests/arm64/run.sh $(ARGS)
 
 # Tests of other packages run in an environment of their own, which borrows all else from .venv.
 .PHONY: peers
@@ -142,9 +150,36 @@ build/sanitize/stamp: build/sanitize/venv/stamp $(COMPILED) $(NAMES) $(shell fin
 		--upgrade --target build/sanitize/site .
 	mv build/sanitize/began $@
 
+# ---- Campaigns: one kind of misfortune many times, for as long as wanted: ARGS="--seconds 3600 --seed 1 --write"
+
+CAMPAIGN := $(BIN)/python -m tests.campaigns
+
+.PHONY: campaign-files campaign-kills campaign-disk campaign-memory campaign-inputs campaign-differential campaigns
+campaign-files: build ## Damage and forge files of each kind
+	$(CAMPAIGN).files $(ARGS)
+
+campaign-kills: build ## Kill processes that write files, checkpoints and code stores
+	$(CAMPAIGN).kills $(ARGS)
+
+campaign-disk: build ## Write to disks that fill up and to read-only ones
+	$(CAMPAIGN).disk $(ARGS)
+
+campaign-memory: build ## Let allocations fail, and watch the resident size of thousands of calls
+	$(CAMPAIGN).memory $(ARGS)
+
+campaign-inputs: build ## Give bad inputs to all estimators
+	$(CAMPAIGN).inputs $(ARGS)
+
+campaign-differential: build ## Compare the native engine with the reference on random cases
+	$(CAMPAIGN).differential $(ARGS)
+
+campaigns: build ## Run the short form of each campaign
+	for name in files kills disk memory inputs differential; do $(CAMPAIGN).$$name --short || exit 1; done
+
 # ---- Check
 
-CXX_FILES := $(wildcard core/*/*.h core/*/*.cpp bindings/*.h bindings/*.cpp)
+CXX_FILES := $(wildcard core/*/*.h core/*/*.cpp bindings/*.h bindings/*.cpp src/weald/engines/cuda/kernels/* \
+	tests/engines/cuda/*.h tests/engines/cuda/*.cpp)
 
 .PHONY: check
 check: build ## Check format, lint, types and layers
@@ -195,6 +230,7 @@ wheel: setup ## Build a portable wheel into dist/
 	made=$$(mktemp -d build/wheel.XXXXXX) && trap 'rm -rf "$$made"' EXIT && \
 	{ $(LOCK) $(BIN)/python -m build --wheel --no-isolation --outdir "$$made" \
 		-C build-dir=build/release -C cmake.define.WEALD_WERROR=ON . > "$$made/log" || { cat "$$made/log"; exit 1; }; } && \
+	export SOURCE_DATE_EPOCH="$${SOURCE_DATE_EPOCH:-1667997441}" && \
 	if [ "$$(uname)" = Linux ]; then $(BIN)/auditwheel repair --wheel-dir $(DIST) "$$made"/*.whl; \
 		else cp "$$made"/*.whl $(DIST); fi
 	@ls $(DIST)/*.whl

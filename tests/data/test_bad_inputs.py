@@ -166,6 +166,7 @@ REFUSED_Y = {
     "small floats and NaN": (np.array([1, np.float32("nan")] * (N // 2), dtype=object), "Row 1 of y is"),
     "masked complex numbers": (np.ma.array(Y * 1j), "y holds complex"),
     "masked records": (np.ma.zeros(N, dtype=[("a", float)]), "y holds"),
+    "series as labels": (pd.Series([0, pd.Series([1.0, 2.0])] * (N // 2)).to_numpy(), "y"),
     "two columns of one name": (pd.DataFrame(np.c_[Y, Y], columns=["a", "a"]), "y has more than one column named 'a'"),
 }
 REFUSED_WEIGHTS = {
@@ -193,6 +194,9 @@ REFUSED_WEIGHTS = {
 }
 REFUSED_PARAMETERS = [
     {"max_features": 0},
+    {"max_features": np.timedelta64(1, "D")},
+    {"max_depth": np.timedelta64(1, "D")},
+    {"n_jobs": np.timedelta64(1, "D")},
     {"max_features": -1},
     {"max_features": 0.0},
     {"max_features": "auto"},
@@ -334,6 +338,7 @@ ACCEPTED_X = {
     "tuples": tuple(map(tuple, X)),
     "objects": X.astype(object),
     "decimals": np.array([[Decimal(str(x)) for x in row] for row in X]),
+    "decimals and a signaling NaN": np.array([[Decimal("1.5")], [Decimal("sNaN")]] * (N // 2)),
     "masked objects": np.ma.array(X.astype(object), mask=X > 1),
     "masked words among numbers": np.ma.array(
         [[1.0, "ab"[i % 2]] for i in range(N)], mask=[[0, 1], [1, 0]] * (N // 2), dtype=object

@@ -31,7 +31,7 @@ def is_whole(value: object) -> TypeGuard[int]:
     """Return whether a value is a whole number of Python or NumPy; True and False are not."""
     if type(value) is int:  # faster than isinstance with an abstract class; a fit calls this 50 times
         return True
-    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_ | np.timedelta64)
 
 
 def is_list(value: object) -> bool:

@@ -27,7 +27,9 @@ def is_null(value: object) -> bool:
     """Return whether an object is a missing value: None, NaN, or a data frame's null."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(value, float | Decimal | np.generic) and bool(value != value)  # NaN and NumPy's NaT
+    if isinstance(value, Decimal):
+        return value.is_nan()  # a signaling NaN cannot be compared
+    return isinstance(value, float | np.generic) and bool(value != value)  # NaN and NumPy's NaT
 
 
 def kind_of_objects(column: Array, labels: tuple[type, ...]) -> str:

@@ -248,7 +248,7 @@ def number_labels(labels: Array, name: str) -> tuple[Array, npt.NDArray[np.int32
     """Replace labels by codes in sorted order."""
     try:
         distinct, numbers = _number_whole(labels, name) or _number_few(labels) or np.unique(labels, return_inverse=True)
-    except TypeError as error:
+    except (TypeError, ValueError, ArithmeticError) as error:  # arrays and frames compare cell by cell
         kinds = sorted({type(label).__name__ for label in labels})
         raise DataTypeError(
             f"{name} mixes labels that cannot be sorted: {', '.join(kinds)}. Give labels of one kind."

@@ -97,7 +97,10 @@ class _PredictedNumbers(RegressorMixin, BaseEstimator):
 
 def is_scorer(metric: Metric) -> bool:
     """Return whether a function is a scorer, (estimator, X, y) as from `sklearn.metrics.make_scorer`."""
-    given = inspect.signature(metric).parameters.values()
+    try:
+        given = inspect.signature(metric).parameters.values()
+    except ValueError:  # some functions and types of C have no signature
+        return False
     return sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in given) == 3
 
 

@@ -92,7 +92,8 @@ class KernelFeatures(Features):
     def fit_candidates(self, data: TrainingArguments) -> bool:
         """With `kernel="auto"`, fit a forest for each kernel of the grid and keep the best."""
         model = self.model
-        if self.given["kernel"] != "auto" or (model.warm_start and hasattr(model, "forest_")):
+        kernel = self.given["kernel"]
+        if not (isinstance(kernel, str) and kernel == "auto") or (model.warm_start and hasattr(model, "forest_")):
             return False
         choose_kernel_of(model, data)
         return True
