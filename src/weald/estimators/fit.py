@@ -13,7 +13,7 @@ unchanged.
 
 import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
@@ -43,6 +43,7 @@ from weald.forest.forest import Forest
 
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
+    from weald.estimators.survival.models import TreeSurvival
 
 Model = TypeVar("Model", bound="TreeModel")
 
@@ -270,7 +271,7 @@ def train(
             found = out_of_bag.estimate_out_of_bag(grower.bagged(forest), reading, votes) if wants_estimate else None
     learned.forest_ = features.keep(forest, reading)
     if learned.task is Task.SURVIVAL:
-        _keep_times(learned, grower, wants_votes=plan.wants_votes)
+        _keep_times(cast("TreeSurvival", learned), grower, wants_votes=plan.wants_votes)
         return
     if found is not None:
         from weald.estimators.error_surface import rows_outside_bags  # imported on use, to keep `import weald` fast
@@ -283,7 +284,7 @@ def train(
     _warn_of_idle_class_weights(learned)
 
 
-def _keep_times(learned: Any, grower: Grower, *, wants_votes: bool) -> None:
+def _keep_times(learned: "TreeSurvival", grower: Grower, *, wants_votes: bool) -> None:
     """Keep the times of the leaves of a survival model, and the out-of-bag estimates."""
     from weald.engines import leaf_times  # imported on use: `import weald` is faster without
     from weald.estimators.survival.out_of_bag import estimate
@@ -295,8 +296,8 @@ def _keep_times(learned: Any, grower: Grower, *, wants_votes: bool) -> None:
     )
     if wants_votes:
         found = estimate(learned, grower.bagged(learned.forest_), reading)
-        learned.oob_, learned.oob_prediction_ = found, found.predictions
-        learned.oob_fraction_, learned.oob_error_, learned.oob_score_ = found.share, found.error, found.score
+        learned.__dict__.update({"oob_": found, "oob_prediction_": found.predictions})
+        learned.__dict__.update(oob_fraction_=found.share, oob_error_=found.error, oob_score_=found.score)
 
 
 def _keep(learned: "TreeModel", grower: Grower, found: OutOfBag | None) -> None:

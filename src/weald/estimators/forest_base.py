@@ -6,7 +6,7 @@ RandomForest    a model of many trees
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex, cast, overload
 
 import numpy as np
 from scipy import sparse
@@ -30,6 +30,7 @@ from weald.estimators.prediction import find_leaves, mark_paths
 from weald.estimators.tree_base import SingleTree
 
 if TYPE_CHECKING:
+    from weald.estimators.survival.models import TreeSurvival
     from weald.estimators.survival.out_of_bag import SurvivalOutOfBag
     from weald.forest.compaction import Thinning
     from weald.inspection.neighbors import LeafRows, Neighbors
@@ -145,7 +146,7 @@ class RandomForest(CallbackSupportMixin, TreeModel):
             if self.task is Task.SURVIVAL:
                 from weald.estimators.survival.out_of_bag import estimate
 
-                return estimate(self, bagged, reading)
+                return estimate(cast("TreeSurvival", self), bagged, reading)
             found = estimate_out_of_bag(bagged, reading)
             found.rows_to_score = rows_outside_bags(self, bagged.engine, bagged.codes, reading)
             return found

@@ -6,7 +6,7 @@ SurvivalOutOfBag     risks, survival functions, concordance and Brier score of t
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from weald.errors import DataError, warn
 from weald.estimators.out_of_bag import Bagged
 from weald.estimators.survival.prediction import cumulative_hazards, survival_functions
 from weald.estimators.survival.scores import CensoringDistribution, brier_score, concordance_index, integrate
+
+if TYPE_CHECKING:
+    from weald.estimators.survival.models import TreeSurvival
 
 
 @dataclass(frozen=True, repr=False)
@@ -155,7 +158,7 @@ class SurvivalOutOfBag:
 class TrainingRows:
     """The training table of a survival forest, and its bags."""
 
-    model: Any
+    model: "TreeSurvival"
     engine: Engine
     codes: Codes
     reading: Reading
@@ -194,7 +197,7 @@ class TrainingRows:
         return short_repr(self)
 
 
-def estimate(model: Any, how: Bagged, reading: Reading) -> SurvivalOutOfBag:
+def estimate(model: "TreeSurvival", how: Bagged, reading: Reading) -> SurvivalOutOfBag:
     """Predict each training row by the trees that have not seen it."""
     found = how.sum_votes(reading.table.X, how.forest)
     rows = TrainingRows(model, how.engine, how.codes, reading, how.n_threads)
