@@ -107,6 +107,10 @@ test-sanitize: build/sanitize/stamp
 test-sanitize-fast: build/sanitize/stamp ## Run the tests marked "sanitize" under the sanitizers
 	$(SANITIZED) $(PYTEST) -m "sanitize and not slow" $(ARGS)
 
+.PHONY: test-arm64
+test-arm64: build ## Build for ARM64 Linux, and run the golden tests and some laws under qemu; ARGS are those of pytest
+	tests/arm64/run.sh $(ARGS)
+
 # Tests of other packages run in an environment of their own, which borrows all else from .venv.
 .PHONY: peers
 peers: build build/peers/venv/stamp ## Run the tests that scikit-learn and packages around it ship, with weald's classes
@@ -228,6 +232,7 @@ wheel: setup ## Build a portable wheel into dist/
 	made=$$(mktemp -d build/wheel.XXXXXX) && trap 'rm -rf "$$made"' EXIT && \
 	{ $(LOCK) $(BIN)/python -m build --wheel --no-isolation --outdir "$$made" \
 		-C build-dir=build/release -C cmake.define.WEALD_WERROR=ON . > "$$made/log" || { cat "$$made/log"; exit 1; }; } && \
+	export SOURCE_DATE_EPOCH="$${SOURCE_DATE_EPOCH:-1667997441}" && \
 	if [ "$$(uname)" = Linux ]; then $(BIN)/auditwheel repair --wheel-dir $(DIST) "$$made"/*.whl; \
 		else cp "$$made"/*.whl $(DIST); fi
 	@ls $(DIST)/*.whl

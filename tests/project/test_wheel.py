@@ -1,8 +1,11 @@
 """The wheel works without a compiler and a source tree."""
 
+import json
 import os
+import re
 import subprocess
 import sys
+import zipfile
 from importlib.metadata import version
 from pathlib import Path
 
@@ -62,6 +65,23 @@ def test_the_wheel_holds_every_instruction_set(wheel):
         assert f"weald/_core_{name}." in listing
     assert "weald/py.typed" in listing
     assert "weald/_core.pyi" in listing
+
+
+def test_the_wheel_holds_its_bill_of_materials(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/sboms/weald.cdx.json")]
+        bill = json.loads(archive.read(name))
+    assert (bill["bomFormat"], bill["metadata"]["component"]["version"]) == ("CycloneDX", version("weald"))
+    names = {part["name"]: part.get("version") for part in bill["components"]}
+    assert names.keys() == {"nanobind", "robin-map", "numpy", "scikit-learn", "narwhals"}
+    assert names["nanobind"] == version("nanobind")
+    assert re.fullmatch(r"\d+\.\d+\.\d+", names["robin-map"])
+
+
+def test_the_wheel_holds_no_folder_of_the_build(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            assert os.fsencode(ROOT) not in archive.read(name), name
 
 
 def test_the_wheel_fits_where_there_is_no_compiler(python, tmp_path):
