@@ -95,6 +95,10 @@ test-plain: build
 test-all: build ## Run every test
 	$(BIN)/python $(PYTEST) $(GROUPED) $(ARGS)
 
+.PHONY: test-cuda
+test-cuda: build ## Compare forests of a GPU with those of the CPU; skipped in words without a GPU
+	$(BIN)/python -m pytest -q -rs tests/engines/cuda $(ARGS)
+
 # The sanitizers' runtime must be in the process before Python is, and libstdc++ with it, or it cannot see exceptions.
 # Python never frees everything, so leaks are not looked for.
 SANITIZED := LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
@@ -181,7 +185,8 @@ campaigns: build ## Run the short form of each campaign
 
 # ---- Check
 
-CXX_FILES := $(wildcard core/*/*.h core/*/*.cpp bindings/*.h bindings/*.cpp)
+CXX_FILES := $(wildcard core/*/*.h core/*/*.cpp bindings/*.h bindings/*.cpp src/weald/engines/cuda/kernels/* \
+	tests/engines/cuda/*.h tests/engines/cuda/*.cpp)
 
 .PHONY: check
 check: build ## Check format, lint, types and layers

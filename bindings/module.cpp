@@ -21,6 +21,7 @@ void bind_importance(nb::module_& module);
 void bind_kernels(nb::module_& module);
 void bind_out_of_bag(nb::module_& module);
 void bind_packed(nb::module_& module);
+void bind_packed_rows(nb::module_& module);
 void bind_parts(nb::module_& module);
 void bind_shap(nb::module_& module);
 void bind_sharing(nb::module_& module);
@@ -42,6 +43,7 @@ NB_MODULE(WEALD_MODULE, module) {
     weald::bind_importance(module);
     weald::bind_kernels(module);
     weald::bind_packed(module);
+    weald::bind_packed_rows(module);
     weald::bind_out_of_bag(module);
     weald::bind_parts(module);
     weald::bind_shap(module);

@@ -247,6 +247,19 @@ def pack_forest(n_features: int, n_classes: int, arrays: dict, large: bool, tota
 def fits_float(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable) -> bool:
     """Whether all values of a table can be represented as 32-bit floats."""
 
+def column_facts(codes: Codes, n_threads: int) -> list[tuple[int, bool, bool]]:
+    """
+    For each column: its number of codes, whether values are missing, and whether it is categorical.
+    """
+
+def pack_rows(codes: Codes, words: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], shifts: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], row_words: int, n_threads: int) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
+    """
+    Rows in rank order, of 32-bit words, with each column at its word and bit. A missing value is the number of codes.
+    """
+
+def values_of(codes: Codes, feature: int) -> tuple:
+    """The smallest and largest value of each code."""
+
 def sum_votes_out_of_bag(forest: Packed | PackedBatch, codes: Codes, growths: Sequence[Growth], origins: Sequence[tuple[int, int, int]], x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | SparseTable, hard: bool, sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_trees: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, room: int, n_threads: int, watch: object | None, ranks: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, outside: Sequence[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]] = []) -> tuple:
     """
     Sums of the out-of-bag predictions in tree order; the number of trees that predicted each row; and after each tree the error and the fraction of rows that have a prediction. Origins are (index of the growth, seed, tree). Also the terms of the last two: sums of errors in halves, sums of weights, and the shift of errors. With `ranks`, x has only these rows. `outside` has the bits of draw_out_of_bag for these rows if they are known.

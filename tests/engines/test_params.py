@@ -216,7 +216,7 @@ BAD = [
     ("max_bins", [1, 0, 65536, 255.0, "auto"]),
     ("max_estimators", [0, 1.5, "auto", None]),
     ("resampling", ["boost", "arc", None, True]),
-    ("engine", ["cuda", None, 1]),
+    ("engine", ["gpu", None, 1]),
     ("categorical_features", ["all", 3, True]),
     ("unknown_category", ["learn", None, 1]),
     ("missing", ["missing", None, True]),

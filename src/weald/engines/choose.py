@@ -5,7 +5,7 @@ from collections.abc import Callable
 from weald.data.dask_collections import is_dask_collection
 from weald.data.types import TableLike
 from weald.engines.interface import Engine
-from weald.engines.params import CLUSTER, ENGINES
+from weald.engines.params import CLUSTER, ENGINES, GPU
 from weald.engines.table_source import TableSource
 from weald.errors import ParameterError
 
@@ -23,6 +23,12 @@ def _open_reference() -> Engine:
     return ReferenceEngine()
 
 
+def _open_cuda() -> Engine:
+    from weald.engines.cuda.engine import CudaEngine  # imported here so that CuPy is needed only if it is used
+
+    return CudaEngine()
+
+
 def _open_cluster() -> Engine:
     from weald.dask.engine import ClusterEngine  # imported here so that Dask is loaded only if it is used
 
@@ -34,6 +40,7 @@ ENGINES_BY_NAME: dict[str, Callable[[], Engine]] = {
     "auto": _open_native,
     "native": _open_native,
     "reference": _open_reference,
+    GPU: _open_cuda,
     CLUSTER: _open_cluster,
 }
 

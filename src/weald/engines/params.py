@@ -46,9 +46,10 @@ MOST_FEATURES = 2**24  # the limit of the address of a draw
 MAX_BINS = 65_535
 CATEGORY_PENALTY = 2.5  # "auto", by benchmarks/accuracy/categories.py
 ROWS_OF_CATEGORY = 40  # with fewer rows per category, "auto" splits a column in the order of its categories
+GPU = "cuda"
 CLUSTER = "dask"  # grows forests on the cluster of the current Dask client; everything else runs in this process
 OUT_OF_BAG = "oob"  # chooses `shrinkage` by the out-of-bag error
-ENGINES = ("auto", "native", "reference", CLUSTER)
+ENGINES = ("auto", "native", "reference", GPU, CLUSTER)
 
 
 @dataclass(frozen=True)

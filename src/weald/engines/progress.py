@@ -1,6 +1,7 @@
 """Progress of a fit on stderr: fraction done, trees, elapsed time and time left.
 
 Progress    a progress line, shown with `verbose`
+tell        a message beside it
 listening   a callback for other displays: it is called with `Growing` as trees are grown
 """
 
@@ -56,6 +57,10 @@ class Progress:
             self.stream.write(text)
             self.stream.flush()
 
+    def tell(self, text: str) -> None:
+        """Show a message on a line of its own."""
+        self._write(f"weald       {text}\n")
+
     def stop(self) -> None:
         """End the line, so that an error or Ctrl-C starts on its own line."""
         if self.on_terminal and self.steps_shown and not self.done:
@@ -109,6 +114,12 @@ def words_of(seconds: float) -> str:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def tell(watch: Callable[[float], None] | None, text: str) -> None:
+    """Show a message if the user wants to see progress."""
+    if isinstance(watch, Progress):
+        watch.tell(text)
 
 
 @contextmanager

@@ -127,11 +127,11 @@ class GrowthParams(TypedDict, total=False):
     engine: Annotated[
         str,
         Doc(
-            '{"auto", "native", "reference", "dask"}',
+            '{"auto", "native", "reference", "cuda", "dask"}',
             "auto",
             'What grows the trees: the compiled core ("auto", "native"), the definition in plain Python ("reference", '
-            'slow), or the workers of the Dask client in scope ("dask", forests only). All grow the same trees. Dask '
-            "collections always go to the workers.",
+            'slow), a GPU ("cuda", experimental), or the workers of the Dask client in scope ("dask", forests only). '
+            "All grow the same trees. Dask collections always go to the workers.",
         ),
     ]
     categorical_features: Annotated[
