@@ -67,7 +67,7 @@ void assign(Strata& to, const std::string& word) {
 template <class T>
 void read_field(Growth& growth, const GrowthField<T>& field, const nb::kwargs& given) {
     using Given = std::conditional_t<std::is_enum_v<T>, std::string, T>;
-    Given value;
+    Given value{};
     if (!given.contains(field.name) || !nb::try_cast<Given>(given[field.name], value)) {
         const std::string type = PythonType<T>::name();
         throw nb::type_error(("Growth needs " + std::string(field.name) + ": " + type).c_str());

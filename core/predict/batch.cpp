@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "predict/leaves.h"
 #include "predict/row_keys.h"
 #include "predict/walk.h"
 

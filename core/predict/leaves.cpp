@@ -6,7 +6,6 @@
 #include <stdexcept>
 
 #include "base/require.h"
-#include "predict/walk.h"
 #include "tree/tree.h"
 
 namespace weald {

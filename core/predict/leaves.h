@@ -23,6 +23,8 @@
 
 namespace weald {
 
+constexpr std::size_t kFewSteps = 16384;  // rows x trees below which threads are not worthwhile
+
 class Predictor {
   public:
     // Throws std::invalid_argument if the arrays are not a valid forest.

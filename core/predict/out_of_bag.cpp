@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "predict/leaves.h"
 #include "predict/row_keys.h"
 #include "predict/walk.h"
 

@@ -21,9 +21,8 @@
 
 namespace weald {
 
-constexpr std::size_t kLanes = 8;         // rows that walk in step
-constexpr std::size_t kFewSteps = 16384;  // rows x trees below which threads are not worthwhile
-constexpr std::size_t kLine = 64;         // bytes that are loaded into the cache at once
+constexpr std::size_t kLanes = 8;  // rows that walk in step
+constexpr std::size_t kLine = 64;  // bytes that are loaded into the cache at once
 
 // The kinds of values that a step handles. Most rows need only the first.
 enum class With { kNumbers, kMissing, kWords, kWordsMissing, kSets };

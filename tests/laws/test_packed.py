@@ -328,7 +328,7 @@ def assert_alike_in_core(table, growth, forest, n_nodes):
     assert len(expected[2]) == n_trees
     for small_is_exact in (False, True):
         made_from = forest.n_features, forest.n_classes, forest.arrays()
-        found = look(NATIVE.core.Portions(*made_from, small_is_exact, n_nodes))
+        found = look(NATIVE.core.PackedBatch(*made_from, small_is_exact, n_nodes))
         for array, other in zip(found[:4], expected[:4], strict=True):
             np.testing.assert_array_equal(array, other)
 
@@ -395,7 +395,7 @@ def test_portions_are_for_rows_that_suit_them():
     drawn, trees = [NATIVE.core.Growth(**vars(growth))], [(0, 7, tree) for tree in range(3)]
 
     def look(X, small_is_exact, outside=()):
-        portions = NATIVE.core.Portions(forest.n_features, 2, forest.arrays(), small_is_exact, 10)
+        portions = NATIVE.core.PackedBatch(forest.n_features, 2, forest.arrays(), small_is_exact, 10)
         given = (portions, coded, drawn, trees, X, False, None, None, 0, 1, None, None, list(outside))
         return NATIVE.core.sum_votes_out_of_bag(*given)
 
@@ -407,4 +407,4 @@ def test_portions_are_for_rows_that_suit_them():
         look(table.X, small_is_exact=False, outside=[np.zeros(50, dtype=np.uint64)])
     broken = {**forest.arrays(), "right": np.full_like(forest.right, 99_999)}
     with pytest.raises(ValueError, match="right child"):
-        NATIVE.core.Portions(forest.n_features, 2, broken, False, 10)
+        NATIVE.core.PackedBatch(forest.n_features, 2, broken, False, 10)

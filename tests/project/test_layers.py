@@ -250,7 +250,9 @@ def test_core_files_form_no_cycle():
 # Compiled once for all instruction sets, as CMakeLists.txt lists them.
 COMMON_FILES = [
     *(path for folder in ("base", "tree", "files") for path in (CORE / folder).glob("*.cpp")),
+    *(CORE / "coding" / f"{name}.cpp" for name in ("cuts", "data_hash", "design")),
     *(CORE / "inspect" / f"{name}.cpp" for name in ("dependence", "distribution", "proximity")),
+    *(CORE / "predict" / f"{name}.cpp" for name in ("leaves", "packed")),
     *(path for path in (ROOT / "bindings").glob("*.cpp") if path.name not in {"module.cpp", "bind_parts.cpp"}),
 ]
 

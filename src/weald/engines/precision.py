@@ -123,13 +123,14 @@ def _find_rounding(name: str, of: _Weighed, *, may_be_wide: bool) -> Rounding | 
 def _are_apart(of: _Weighed, least: float) -> bool:
     """Check quickly whether the quartiles are at least this far apart; False means that they may be closer."""
     first = of.y.min() / 2
-    step = float((of.y.max() / 2 - first) / BUCKETS)  # half the width of a bucket: the whole might overflow
+    n_buckets = min(BUCKETS, 1 << len(of.y).bit_length())
+    step = float((of.y.max() / 2 - first) / n_buckets)  # half the width of a bucket: the whole might overflow
     with np.errstate(over="ignore", divide="ignore"):
         per_step = np.float64(1.0) / step
     if not np.isfinite(per_step):
         return False
-    buckets = np.minimum(((of.y / 2 - first) * per_step).astype(np.int64), BUCKETS - 1)
-    filled = np.bincount(buckets, weights=of.lengths, minlength=BUCKETS)
+    buckets = np.minimum(((of.y / 2 - first) * per_step).astype(np.int64), n_buckets - 1)
+    filled = np.bincount(buckets, weights=of.lengths, minlength=n_buckets)
     lower, upper = np.searchsorted(np.cumsum(filled), filled.sum() * np.array([0.25, 0.75]))
     # Rounding may shift a number by one bucket, and the summation of weights as doubles by another.
     return bool((upper - lower - 4) * step >= least / 2) and upper > lower + 4

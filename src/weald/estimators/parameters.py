@@ -525,13 +525,19 @@ def parameters(
 
 def set_parameters(model: object, kind: type, **given: object) -> None:
     """Set all parameters of an estimator: those given, and the defaults of the others. `kind` is its class."""
-    signature = inspect.signature(kind.__init__)  # type: ignore[misc]
-    known = list(signature.parameters.values())[1:]
-    unknown = given.keys() - signature.parameters.keys()
+    defaults = _defaults_of(kind)
+    unknown = given.keys() - defaults.keys()
     if unknown:
         raise TypeError(f"{kind.__name__}.__init__() got an unexpected keyword argument {min(unknown)!r}")
-    for parameter in known:
-        setattr(model, parameter.name, given.get(parameter.name, parameter.default))
+    for name, value in (defaults | given).items():
+        setattr(model, name, value)
+
+
+@cache
+def _defaults_of(kind: type) -> dict[str, object]:
+    """Return the defaults of all parameters of the class that declares them, in their order."""
+    signature = inspect.signature(kind.__init__)  # type: ignore[misc]
+    return {parameter.name: parameter.default for parameter in list(signature.parameters.values())[1:]}
 
 
 def _doc_of(hint: object) -> Doc:
