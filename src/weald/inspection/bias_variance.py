@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 
 from weald.data.types import Array, ColumnLike, FloatArray, IntArray, TableLike
 from weald.errors import DataError
+from weald.estimators.survival.refusals import refuse_survival
 from weald.inspection.resample import Predictor, fit_repeatedly, read_target
 
 
@@ -71,6 +72,7 @@ def bias_variance(
     >>> forest.variance < tree.variance / 2
     True
     """
+    refuse_survival(estimator, "weald.bias_variance", "Use `score` and `brier_score` on test rows.")
     target = read_target(y, X)
     if (X_test is None) != (y_test is None):
         raise DataError("Give X_test and y_test together, or neither.")

@@ -25,6 +25,7 @@ from weald.estimators.features import features_of
 from weald.estimators.multi_output import is_multi_output
 from weald.estimators.out_of_bag import OutOfBag
 from weald.estimators.prediction import read_matrix
+from weald.estimators.survival.refusals import refuse_survival
 from weald.estimators.training_data import read_training_data
 from weald.forest.describe.markup import tag
 from weald.inspection.importance_request import ByRow, FitArguments, read_fit_arguments
@@ -160,6 +161,7 @@ def report(
     [0.94, 0.89, 0.968]
     >>> page.save("iris.html")  # doctest: +SKIP
     """
+    refuse_survival(estimator, "weald.report", "Use `score`, `brier_score` and weald.importance.")
     times, command = dict(options.pop("timings", None) or {}), options.pop("command", None)
     weight, by_row = read_fit_arguments("report", options)
     model = _check(estimator, X, y, X_test, y_test, ids)
