@@ -309,7 +309,7 @@ class SmallSubtree {
                         .has_missing = is_missing};
     }
 
-    // For a set of features.
+    // The feature of a set that is first in the order of keys or draws.
     std::uint32_t first_of(std::uint64_t features, FewDraw& draw) {
         if (ties_by_key_) {
             return keys_.least_of(features);

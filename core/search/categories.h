@@ -156,7 +156,7 @@ class CategorySearch {
     CategoryOrder order_;
     Sums sums_;
     std::uint32_t n_categories_ = 0;
-    std::vector<typename Model::Share> tallies_;                        // by slot
+    std::vector<typename Model::Share> tallies_;                        // indexed by slot
     std::array<std::vector<std::uint32_t>, kPhiloxBlock + 1> code_at_;  // for each buffer the code at each position
     std::uint32_t best_order_ = 0;
     std::vector<std::uint32_t> slots_;  // if several orders are searched

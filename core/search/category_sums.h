@@ -20,7 +20,8 @@ namespace weald {
 
 // Whether the left side of a cut is a sum of categories, which are put in one order.
 template <class Model>
-inline constexpr bool kSumsCategories = std::is_same_v<typename Model::Share, LeftOf<Model>>;
+inline constexpr bool kSumsCategories = std::is_same_v<typename Model::Share, LeftOf<Model>> &&
+                                        requires(const typename Model::Share& sum) { Model::Labels::is_empty(sum); };
 
 template <SearchedModel Model>
 class CategorySums {

@@ -29,8 +29,8 @@ struct ClassScale {
 struct ClassTotals {
     std::vector<std::uint32_t> slot_of_class;  // valid for the classes of the node
     std::vector<std::uint32_t> classes;        // by slot, ascending
-    std::vector<std::uint64_t> weights;        // by slot
-    std::vector<ClassScale> scales;            // by slot, if draws have different weights; or empty
+    std::vector<std::uint64_t> weights;        // indexed by slot
+    std::vector<ClassScale> scales;            // indexed by slot, if draws have different weights; or empty
     std::uint64_t weight = 0;
     std::int64_t size = 0;
 };
@@ -177,7 +177,7 @@ class Sweep<Entropy> : public SweepSides {
     }
 
     std::span<const ClassScale> scales_;
-    std::span<SideTerms> terms_;  // by slot
+    std::span<SideTerms> terms_;  // indexed by slot
     double left_sum_ = 0;
     double right_sum_ = 0;
     double magnitude_;

@@ -167,6 +167,28 @@ class TreeModel(BaseEstimator):
                 return object.__getattribute__(self, name)  # raises the property's own AttributeError again
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    # ------------------------------------------------------------------------------------------ pickle and skops
+
+    def __reduce_ex__(self, protocol: Native) -> Native:
+        """Pickle all attributes, unless a subclass has a state of its own."""
+        if type(self).__getstate__ is not TreeModel.__getstate__:
+            return super().__reduce_ex__(protocol)
+        from weald.io.stored_state import pickle_state
+
+        return pickle_state(self)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what skops writes: a model file."""
+        from weald.io.stored_state import file_state
+
+        return file_state(self)
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Restore what pickle or skops has kept."""
+        from weald.io.stored_state import restore
+
+        restore(self, state)
+
     # ---------------------------------------------------------------------------------------------- uncertainty
 
     def attach_errors(

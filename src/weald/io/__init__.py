@@ -12,6 +12,7 @@ multi_output     forests of multi-output models, which share their trees
 derived_values   numbers that can be computed from others and are left out of a file
 tree_shape       the shape of trees from leaf marks
 streams          compact encodings of arrays
+stored_state     what pickle and skops keep of an estimator
 tree_hashes      a hash of each tree, and their Merkle root
 compression      compressed arrays
 atomic           atomic writing of files

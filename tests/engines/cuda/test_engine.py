@@ -52,15 +52,11 @@ def test_a_forest_of_the_gpu_is_that_of_the_cpu(opened):
     ("parameters", "said"),
     [
         ({"criterion": "entropy"}, "criterion='entropy'"),
-        ({"max_features": None}, "all features"),
-        ({"bootstrap": False}, "bags"),
-        ({"bootstrap": "balanced"}, "bags"),
         ({"max_leaf_nodes": 5}, "max_leaf_nodes"),
         ({"class_weight": "balanced"}, "class_weight"),
         ({"monotonic_cst": [1, 0, 0, 0]}, "monotonic_cst"),
         ({"interaction_cst": [[0, 1], [2, 3]]}, "interaction_cst"),
         ({"feature_weights": [1, 2, 1, 1]}, "feature_weights"),
-        ({"max_samples": 20.0}, "draws per row"),
         ({"categorical_features": [0]}, "categorical"),
     ],
 )
@@ -76,10 +72,45 @@ def test_what_the_kernels_do_not_support_is_grown_on_the_cpu_and_said(opened, ca
     assert said in told[0]
 
 
-def test_regression_sample_weights_missing_values_and_many_classes_are_grown_on_the_cpu(opened, capsys):
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"max_features": None},
+        {"bootstrap": False},
+        {"bootstrap": "balanced"},
+        {"max_samples": 20.0},
+        {"max_samples": {0: 10, 1: 30}},
+    ],
+)
+def test_bags_are_those_of_the_cpu(opened, parameters):
+    X, y = load_iris(return_X_y=True)
+    fit_both(lambda engine: weald.RandomForestClassifier(3, random_state=1, engine=engine, **parameters), X, y)
+    assert trees_on_the_gpu(opened) == 3
+
+
+def test_sample_weights_strata_boosting_and_single_trees_are_grown_on_the_gpu(opened):
+    X, y = load_iris(return_X_y=True)
+    forest = lambda engine: weald.RandomForestClassifier(2, random_state=1, engine=engine)  # noqa: E731
+    fit_both(forest, X, y, sample_weight=1 + np.arange(150) % 3)
+    fit_both(forest, X, y, sample_weight=0.5 + np.arange(150) / 100)
+    fit_both(forest, X, y, stratify=np.arange(150) % 4)
+    fit_both(lambda engine: weald.RandomForestClassifier(3, resampling="boosting", random_state=1, engine=engine), X, y)
+    fit_both(lambda engine: weald.DecisionTreeClassifier(engine=engine), X, y)
+    fit_both(lambda engine: weald.DecisionTreeClassifier(random_state=1, engine=engine), X, y, sample_weight=y + 1)
+    assert trees_on_the_gpu(opened) == 2 + 2 + 2 + 3 + 1 + 1
+
+
+def test_a_row_that_counts_more_often_than_a_byte_can_hold_is_left_to_the_cpu(opened, capsys):
+    X, y = load_iris(return_X_y=True)
+    weight = np.where(np.arange(150) == 7, 300, 1)
+    fit_both(lambda engine: weald.DecisionTreeClassifier(engine=engine), X, y, sample_weight=weight)
+    assert trees_on_the_gpu(opened) == 0
+
+
+def test_regression_groups_missing_values_and_many_classes_are_grown_on_the_cpu(opened, capsys):
     X, y = load_iris(return_X_y=True)
     forest = lambda engine: weald.RandomForestClassifier(2, random_state=1, engine=engine, verbose=1)  # noqa: E731
-    fit_both(forest, X, y, sample_weight=1 + np.arange(150) % 3)
+    fit_both(forest, X, y, groups=np.arange(150) // 3)
     fit_both(forest, np.where(X > 6, np.nan, X), y)
     fit_both(forest, X, np.arange(150) % 9)
     fit_both(
@@ -87,7 +118,7 @@ def test_regression_sample_weights_missing_values_and_many_classes_are_grown_on_
     )
     assert trees_on_the_gpu(opened) == 0
     told = capsys.readouterr().err
-    for said in ("sample weights", "missing values", "9 classes", "regression"):
+    for said in ("groups", "missing values", "9 classes", "regression"):
         assert f"does not support {said}" in told
 
 

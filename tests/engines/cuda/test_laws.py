@@ -45,6 +45,7 @@ def draw_case(dice, n_rows):
         dice.choice([2, 2, 3, 4, 5, 8]),
         target=dice.choice(["learnable", "learnable", "noise", "balanced"]),
         n_distinct=dice.choice([None, None, n_rows // 3 + 1]),
+        weights=dice.choice(["none", "none", "none", "whole"]),
         seed=dice.getrandbits(32),
     )
     limits = {
@@ -56,9 +57,11 @@ def draw_case(dice, n_rows):
         "n_draws": dice.randint(1, 3 * n_rows),
     }
     chosen = {name: limit for name, limit in limits.items() if dice.random() < 0.25}
-    n_features = dice.randint(1, min(12, table.n_features - 1))
-    growth = make_growth(table, "gini", **{"max_features": n_features, "bootstrap": True, "n_draws": n_rows} | chosen)
-    return table, growth
+    n_features = table.n_features if dice.random() < 0.2 else dice.randint(1, min(12, table.n_features))
+    bags = {"bootstrap": dice.random() < 0.8, "n_draws": table.size, "ties_by_column": dice.random() < 0.2}
+    if dice.random() < 0.15:
+        bags = {"strata": "class", "draws": tuple(np.bincount(table.target, minlength=table.n_classes).tolist())}
+    return table, make_growth(table, "gini", **{"max_features": n_features} | bags | chosen)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -13,8 +13,8 @@ import numpy as np
 from weald.data.table import Reading, TrainingArguments
 from weald.engines import progress
 from weald.engines.cuda.device import Device, open_cupy
-from weald.engines.cuda.grower import DeviceTable, TreeGrower
-from weald.engines.cuda.support import find_obstacle
+from weald.engines.cuda.grower import DeviceTable, DrawBag, TooManyCopiesError, TreeGrower
+from weald.engines.cuda.support import find_obstacle, is_plain_bootstrap
 from weald.engines.cuda.table import describe_columns, pack_table
 from weald.engines.interface import Codes, Model, Watch
 from weald.engines.native import NativeEngine, own_codes
@@ -58,17 +58,26 @@ class CudaEngine(NativeEngine):
         ccp_alpha: float = 0.0,
     ) -> Forest:
         """Grow trees on the GPU, or, if the kernels do not support them, on the CPU."""
+
+        def grow_natively(obstacle: str) -> Forest:
+            progress.tell(watch, f"engine='cuda' does not support {obstacle} yet: growing on the CPU")
+            grow = super(CudaEngine, self).grow
+            return grow(codes, growth, seed, first_tree, n_trees, n_threads, watch, ccp_alpha)
+
         columns = describe_columns(self.core, own_codes(codes), n_threads)
         obstacle = find_obstacle(own_codes(codes), columns, growth)
         if obstacle is not None:
-            progress.tell(watch, f"engine='cuda' does not support {obstacle} yet: growing on the CPU")
-            return super().grow(codes, growth, seed, first_tree, n_trees, n_threads, watch, ccp_alpha)
+            return grow_natively(obstacle)
         device = self._open_device()
         if not self.tables or self.tables[0][0] is not codes:
             packed = pack_table(self.core, own_codes(codes), columns, n_threads)
             self.tables = [(codes, DeviceTable(device, packed, own_codes(codes).n_classes))]
-        grower = TreeGrower(device, self.tables[0][1], growth, **self._sizes)
-        arrays: dict[str, Any] = dict(grower.grow(seed, first_tree, n_trees, watch))
+        draw_bag = None if is_plain_bootstrap(own_codes(codes), growth) else self._bag_drawer(codes, growth)
+        grower = TreeGrower(device, self.tables[0][1], growth, draw_bag, **self._sizes)
+        try:
+            arrays: dict[str, Any] = dict(grower.grow(seed, first_tree, n_trees, watch))
+        except TooManyCopiesError:
+            return grow_natively("bags with more than 255 copies of a row")
         self.n_grown += n_trees
         origin = Origin(seed, first_tree, n_trees, codes.fingerprint, growth.bags(codes.design), values=codes.values)
         forest = Forest(
@@ -84,3 +93,8 @@ class CudaEngine(NativeEngine):
             **arrays,
         )
         return prune_forest(forest, ccp_alpha) if ccp_alpha else forest
+
+    def _bag_drawer(self, codes: Codes, growth: Growth) -> DrawBag:
+        """Draw bags on the host: those of weights, strata, and without bootstrap."""
+        by_rank, drawn = own_codes(codes).positions(), self._growth(growth)
+        return lambda seed, tree: self.core.bag(codes, drawn, seed, tree)[by_rank]

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from weald.data.types import Array
+from weald.data.types import Array, IntArray
 from weald.engines.cuda import plan as plans
 from weald.engines.cuda.device import Device, Kernels
 from weald.engines.cuda.sources import plan_layout
@@ -17,8 +17,11 @@ from weald.engines.cuda.table import PackedTable
 from weald.engines.params import Growth
 from weald.errors import DataError
 
+DrawBag = Callable[[int, int], IntArray]  # seed and number of a tree -> how often each row is in its bag, by rank
+
 BAG_THREADS, ROOT_THREADS, LARGE_THREADS, MIDDLE_THREADS, TWIG_THREADS, ORDER_THREADS = 256, 64, 512, 128, 128, 256
 ERRORS = ("", "tasks", "records", "nodes", "leaf entries", "huge nodes")
+MOST_COPIES = 255  # of a row in a bag
 NO_MEMORY = 16  # a batch that needs this many times its first guess of room is given up
 ZEROED = ("copies", "tree_counts", "huge_ready", "large_ready", "middle_ready")  # before each batch
 # Results by node, and by leaf.
@@ -65,11 +68,21 @@ class Batch:
     seed: int
 
 
+class TooManyCopiesError(Exception):
+    """A row is in a bag more often than a byte can count."""
+
+
 class TreeGrower:
     """Grows trees from one table with one set of parameters."""
 
-    def __init__(self, device: Device, table: DeviceTable, growth: Growth, **sizes: int) -> None:
-        """Choose the sizes; `sizes` replaces some of them, for tests."""
+    def __init__(
+        self, device: Device, table: DeviceTable, growth: Growth, draw_bag: DrawBag | None = None, **sizes: int
+    ) -> None:
+        """Choose the sizes; `sizes` replaces some of them, for tests.
+
+        `draw_bag` draws bags on the host; None: they are plain bootstrap samples, which the kernels draw.
+        """
+        self.draw_bag = draw_bag
         self.device = device
         self.table = table
         self.growth = growth
@@ -140,8 +153,12 @@ class TreeGrower:
         counters = np.zeros(len(COUNTERS), dtype=np.uint32)
         counters[COUNTERS.index("record_tail")] = batch.n_trees  # the first records are those of the roots
         arrays["counters"] = device.upload(counters)
+        root_weight = self.growth.n_draws
+        if self.draw_bag is not None:
+            copies, root_weight = self._draw_bags(batch, self.draw_bag)
+            arrays["copies"] = device.upload(copies)
         with device.lock:
-            self._set_plan(batch, rooms, arrays)
+            self._set_plan(batch, rooms, arrays, root_weight)
             self._start_tiers(batch)
             counters = device.download(arrays["counters"]).view(np.uint32)
             error = int(counters[COUNTERS.index("error")])
@@ -152,17 +169,28 @@ class TreeGrower:
             n_leaves = (n_nodes + batch.n_trees) // 2
             results = {name: device.empty(n_nodes, dtype) for name, dtype in OF_NODES.items()}
             results |= {name: device.empty(n_leaves, dtype) for name, dtype in OF_LEAVES.items()}
-            self._set_plan(batch, rooms, arrays | {f"out_{name}": array for name, array in results.items()})
+            results_there: dict[str, object] = {f"out_{name}": array for name, array in results.items()}
+            self._set_plan(batch, rooms, arrays | results_there, root_weight)
             self._start("write_nodes", 8 * device.n_multiprocessors, ORDER_THREADS)
             found = {name: device.download(array) for name, array in results.items()}
         n_entries = int(counters[COUNTERS.index("pool_tail")])
         pool = device.download(arrays["pool"], 8 * n_entries).view(np.uint32).reshape(-1, 2)
         return finish_arrays(found, tree_start, pool)
 
-    def _set_plan(self, batch: Batch, rooms: plans.Rooms, arrays: dict[str, object]) -> None:
+    def _draw_bags(self, batch: Batch, draw_bag: DrawBag) -> tuple[Array, int]:
+        """Draw the bags of a batch on the host, as bytes. All trees have the same total."""
+        copies = np.zeros((batch.n_trees, 4 * self.sizes.bag_words), dtype=np.uint8)
+        for tree in range(batch.n_trees):
+            bag = draw_bag(batch.seed, batch.first + tree)
+            if bag.max() > MOST_COPIES:
+                raise TooManyCopiesError
+            copies[tree, : len(bag)] = bag
+        return copies.ravel(), int(bag.sum())
+
+    def _set_plan(self, batch: Batch, rooms: plans.Rooms, arrays: dict[str, object], root_weight: int) -> None:
         growth = self.growth
         numbers = self.table.members() | asdict(self.sizes) | asdict(rooms)
-        min_weight = int(np.ceil(growth.min_weight_fraction_leaf * growth.n_draws))
+        min_weight = int(np.ceil(growth.min_weight_fraction_leaf * root_weight))
         numbers |= {
             "n_trees": batch.n_trees,
             "first_tree": batch.first,
@@ -170,10 +198,11 @@ class TreeGrower:
             "seed_high": batch.seed >> 32,
             "n_draws": growth.n_draws,
             "max_features": growth.max_features,
+            "ties_by_column": growth.ties_by_column,
             "max_depth": growth.max_depth,
             "min_split": growth.min_samples_split,
             "min_leaf": max(1, growth.min_samples_leaf, min_weight),
-            "root_weight": float(growth.n_draws),
+            "root_weight": float(root_weight),
             "min_decrease": growth.min_impurity_decrease,
         }
         write_plan(self.device, self.kernels, numbers, self.table.arrays | arrays)
@@ -187,7 +216,8 @@ class TreeGrower:
         n_chunks = batch.n_trees * sizes.n_chunks
         large_bytes = sizes.large_bytes(measures, self.table.n_classes)
         n_blocks = plans.blocks_of(n_processors)
-        self._start("draw_bags", n_blocks, BAG_THREADS)
+        if self.draw_bag is None:
+            self._start("draw_bags", n_blocks, BAG_THREADS)
         self._start("count_bags", n_chunks, BAG_THREADS, 64)
         self._start("place_chunks", batch.n_trees, 32)
         self._start("fill_bags", n_chunks, BAG_THREADS, 64)

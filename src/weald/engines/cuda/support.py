@@ -2,13 +2,18 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from weald.data.task import Task
 from weald.engines.cuda.table import ColumnFacts, RankedCodes
 from weald.engines.params import Growth
 
 MOST_CLASSES = 8
+WHOLE, GROUPS = 4, 8  # in what bags are drawn from: whether weights are whole, and the groups
+MOST_WHOLE = 2**31  # a larger sum of whole weights counts as fractional
+MOST_SORTED = 256  # features that a node considers all: each warp sorts them
 MOST_BITS = 16  # of a code
-DRAWS_PER_ROW = 16  # a byte counts how often a row was drawn; with more draws it might not suffice
+DRAWS_PER_ROW = 16  # a byte counts how often a row was drawn; the kernels do not check that it suffices
 CRITERIA = ("gini",)
 
 # Fields of Growth that must have these values, and what they are for users.
@@ -35,14 +40,12 @@ def find_obstacle(codes: RankedCodes, columns: Sequence[ColumnFacts], growth: Gr
 
 
 def _find_in_growth(codes: RankedCodes, columns: Sequence[ColumnFacts], growth: Growth) -> str | None:
-    if growth.max_features >= len(columns):
-        return "nodes that consider all features"
-    if not growth.bootstrap or growth.strata != "none" or growth.draws or codes.design:
-        return "bags other than a bootstrap sample of all rows"
-    if codes.line_length != codes.n_rows:
-        return "sample weights"
-    if growth.n_draws > DRAWS_PER_ROW * codes.n_rows:
-        return f"bags of more than {DRAWS_PER_ROW} draws per row"
+    if growth.max_features >= len(columns) > MOST_SORTED:
+        return f"nodes that consider all of more than {MOST_SORTED} features"
+    if has_groups(codes):
+        return "groups"
+    if not growth.bootstrap and not (codes.bag_arrays()[WHOLE] and codes.line_length < MOST_WHOLE):
+        return "fractional sample weights without bootstrap"
     for name, (plain, told) in PLAIN.items():
         if getattr(growth, name) != plain:
             return told
@@ -57,3 +60,14 @@ def _find_in_columns(columns: Sequence[ColumnFacts]) -> str | None:
     if any(column.n_bits > MOST_BITS for column in columns):
         return f"a feature of more than {2**MOST_BITS:,} codes"
     return None
+
+
+def has_groups(codes: RankedCodes) -> bool:
+    """Return whether groups of rows are drawn together; then bags differ in size."""
+    return np.size(codes.bag_arrays()[GROUPS]) > 0
+
+
+def is_plain_bootstrap(codes: RankedCodes, growth: Growth) -> bool:
+    """Return whether the kernels can draw the bags: all rows alike."""
+    is_plain = growth.bootstrap and growth.strata == "none" and not growth.draws and not codes.design
+    return is_plain and codes.line_length == codes.n_rows and growth.n_draws <= DRAWS_PER_ROW * codes.n_rows

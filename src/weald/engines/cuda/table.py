@@ -42,7 +42,7 @@ class RankedCodes(Protocol):
     def design(self) -> int:
         """Fingerprint of strata and groups; 0: there are none."""
 
-    def bag_arrays(self) -> tuple[object, ...]:
+    def bag_arrays(self) -> tuple[IntArray, ...]:
         """Return what bags are drawn from: at 2 the classes by rank."""
 
 

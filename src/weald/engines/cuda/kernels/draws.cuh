@@ -54,12 +54,51 @@ struct FeatureDraw {
     u32 tree, step, chunk, even, odd;
 };
 
+// When a node considers all features nothing is shuffled: they come in the order of their keys, which decides ties, or of
+// the columns. The lanes then hold the features of their steps. Keys are distinct: mix64 is a bijection.
+DEVICE u64 key_of(u64 word, u32 feature) {
+    return mix64(word + feature);
+}
+DEVICE void sort_by_key(FeatureDraw& draw, u32 chunk, u32 lane) {
+    const uint4 bits = philox(draw.id, draw.tree, kPurposeFeatures);
+    const u64 word = bits.x | static_cast<u64>(bits.y) << 32;
+    const u32 n = plan.n_features, first = kChunkSteps * chunk + 2 * lane;
+    draw.even = draw.odd = kNone;
+#pragma unroll 1
+    for (u32 begin = 0; begin < n; begin += 32) {  // each lane finds the step of one feature
+        const u32 feature = begin + lane;
+        const u64 key = key_of(word, feature);
+        u32 step = 0;
+#pragma unroll 1
+        for (u32 other = 0; other < n; ++other) {
+            step += key_of(word, other) < key;
+        }
+        for (u32 i = 0; i < 32 && begin + i < n; ++i) {
+            const u32 its_step = from_lane(step, i);
+            draw.even = its_step == first ? begin + i : draw.even;
+            draw.odd = its_step == first + 1 ? begin + i : draw.odd;
+        }
+    }
+}
+DEVICE bool considers_all() {
+    return plan.max_features >= plan.n_features;
+}
+
 DEVICE void load_steps(FeatureDraw& draw, u32 chunk, u32 lane) {
+    draw.chunk = chunk;
+    if (considers_all()) {
+        if (plan.ties_by_column) {
+            draw.even = kChunkSteps * chunk + 2 * lane;
+            draw.odd = draw.even + 1;
+        } else {
+            sort_by_key(draw, chunk, lane);
+        }
+        return;
+    }
     const u32 v = kChunkSteps * chunk + 2 * lane, n = plan.n_features;
     const uint4 bits = philox(draw.id, draw.tree, kPurposeFeatures + 256 * (v / 2));
     draw.even = v < n ? v + below(bits.x, bits.y, n - v) : kNone;
     draw.odd = v + 1 < n ? v + 1 + below(bits.z, bits.w, n - v - 1) : kNone;
-    draw.chunk = chunk;
 }
 DEVICE FeatureDraw begin_draw(u64 id, u32 tree, u32 lane) {
     FeatureDraw draw;
@@ -75,6 +114,9 @@ DEVICE u32 feature_at(FeatureDraw& draw, u32 v, u32 lane) {
         load_steps(draw, v / kChunkSteps, lane);
     }
     u32 place = from_lane(v & 1 ? draw.odd : draw.even, (v % kChunkSteps) / 2);
+    if (considers_all()) {
+        return place;
+    }
     for (u32 before = v;;) {  // what stood at `place` before step `before`?
         const u32 step = kChunkSteps * draw.chunk + 2 * lane;
         const u32 even = ballot(draw.even == place && step < before);

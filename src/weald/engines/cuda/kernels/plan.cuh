@@ -134,6 +134,7 @@ struct Plan {
     u32 seed_high;
     u32 n_draws;
     u32 max_features;
+    u32 ties_by_column;
     u32 max_depth;
     u32 min_split;
     u32 min_leaf;
