@@ -61,7 +61,7 @@ class TrainingData:
     engine: Engine
     codes: Codes
     reading: Reading
-    with_bags: bool = False  # else every row is new to every tree
+    with_bags: bool = False  # otherwise every row is new to every tree
 
     @property
     def forest(self) -> Forest:
@@ -267,7 +267,7 @@ def require_same_columns(model: Model, reader: Model, reading: Reading) -> None:
 
 
 def _read(model: "TreeModel", data: TrainingArguments, *, new: bool = False) -> TrainingData:
-    engine = open_engine(model.engine, data.X).local  # even if the trees were grown elsewhere
+    engine = open_engine(model.engine, data.X).local  # a local engine, even if the trees were grown on a cluster
     reader, reading = read_as_fit(model, engine, data, new=new)
     _require_same_shape(model, reader, reading)
     if new:  # classes and categories keep the codes of the fit, even if these rows lack some

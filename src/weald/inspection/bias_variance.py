@@ -82,9 +82,9 @@ def bias_variance(
     rows: list[IntArray] = []
     for model, unseen in fit_repeatedly(estimator, X, target, n_repeats, random_state):
         predicted = np.asarray(model.predict(X if X_test is None else X_test))
-        judged = unseen if X_test is None else np.arange(len(truth))
-        predictions.append(predicted[judged])
-        rows.append(judged)
+        measured = unseen if X_test is None else np.arange(len(truth))
+        predictions.append(predicted[measured])
+        rows.append(measured)
     take_apart = _of_classes if classify else _of_numbers
     return take_apart(np.concatenate(predictions), np.concatenate(rows), truth)
 

@@ -19,7 +19,7 @@ class Stability:
 
     change: float  # how often two models disagree on a row; regression: root mean square difference over that of y
     structure: float  # fraction of row pairs that share a leaf in one model only; NaN without leaves
-    changes: FloatArray  # by row: the same as `change` for this row
+    changes: FloatArray  # indexed by row: `change` of single rows
 
     def __repr__(self) -> str:
         return f"<predictions change by {self.change:.4g}, leaves by {self.structure:.4g}>"

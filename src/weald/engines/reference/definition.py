@@ -767,7 +767,7 @@ class Tree:
     def decrease(self, gain: float, weight: int) -> float:
         """Convert a gain in score to a decrease in impurity for this weight, in units of 2^-decrease_unit."""
         decrease = max(0.0, gain) / float(weight)
-        if self.growth.criterion == "poisson":  # from bits, in units of 2^-exponent
+        if self.growth.criterion == "poisson":  # converted from bits, in units of 2^-exponent
             return ldexp(decrease * LN2, min(self.target.exponent, LARGEST_SHIFT))
         if self.growth.criterion in OF_MEDIANS:  # in units of 2^-exponent
             return ldexp(decrease, min(self.target.exponent, LARGEST_SHIFT))
