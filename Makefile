@@ -154,7 +154,8 @@ build/sanitize/stamp: build/sanitize/venv/stamp $(COMPILED) $(NAMES) $(shell fin
 
 CAMPAIGN := $(BIN)/python -m tests.campaigns
 
-.PHONY: campaign-files campaign-kills campaign-disk campaign-memory campaign-inputs campaign-differential campaigns
+.PHONY: campaign-files campaign-kills campaign-disk campaign-memory campaign-inputs campaign-differential campaign-threads \
+	campaign-fuzz campaigns
 campaign-files: build ## Damage and forge files of each kind
 	$(CAMPAIGN).files $(ARGS)
 
@@ -173,8 +174,14 @@ campaign-inputs: build ## Give bad inputs to all estimators
 campaign-differential: build ## Compare the native engine with the reference on random cases
 	$(CAMPAIGN).differential $(ARGS)
 
+campaign-threads: build ## Fork, fit in many threads, and interrupt fits at random moments
+	$(CAMPAIGN).threads $(ARGS)
+
+campaign-fuzz: build ## Fuzz the reader of model files with libFuzzer, if clang is here
+	$(CAMPAIGN).fuzz $(ARGS)
+
 campaigns: build ## Run the short form of each campaign
-	for name in files kills disk memory inputs differential; do $(CAMPAIGN).$$name --short || exit 1; done
+	for name in files kills disk memory inputs differential threads fuzz; do $(CAMPAIGN).$$name --short || exit 1; done
 
 # ---- Check
 

@@ -219,7 +219,7 @@ NumpyVector<std::uint64_t> bind_hash_values(const Table2D& x, const Vector<std::
     return to_numpy(std::move(hashes));
 }
 
-// The product of the rows, as the bytes of a number, lowest first.
+// The product of the rows of a data hash: a number of 384 bytes, lowest first.
 nb::bytes bind_row_product(const Table2D& x, const Words2D& more, const std::optional<Vector<std::uint64_t>>& copies,
                            std::size_t n_threads) {
     static_assert(std::endian::native == std::endian::little);

@@ -96,7 +96,7 @@ nb::tuple bind_add_to_surface(const nb::dict& arrays, const Vector<std::uint32_t
                               const LeafOfRows& leaves, const nb::dict& rules,
                               const std::optional<Vector<std::int32_t>>& classes,
                               const std::optional<Vector<double>>& numbers, const Vector<double>& weight,
-                              const Vector<std::uint8_t>& judged, const SurfaceArray& sums,
+                              const Vector<std::uint8_t>& scored, const SurfaceArray& sums,
                               const Changing<double>& sum_of_weights, const Changing<std::int64_t>& n_leaves,
                               std::size_t n_threads) {
     const TreeNodes nodes(arrays);
@@ -112,7 +112,7 @@ nb::tuple bind_add_to_surface(const nb::dict& arrays, const Vector<std::uint32_t
         require(of_nodes.size() == n_nodes * width, "votes are not nodes x width");
         trees.votes.push_back(span_of(of_nodes));
     }
-    require(size.size() == n_nodes && vote_weight.size() == trees.n_trees() && judged.size() == trees.n_trees(),
+    require(size.size() == n_nodes && vote_weight.size() == trees.n_trees() && scored.size() == trees.n_trees(),
             "trees differ in number");
     require(leaves.shape(0) == trees.n_trees() && leaves.shape(1) == n_rows, "leaves are not trees x rows");
     for (std::size_t t = 0; t < trees.n_trees(); ++t) {
@@ -138,7 +138,7 @@ nb::tuple bind_add_to_surface(const nb::dict& arrays, const Vector<std::uint32_t
     SurfaceErrors found;
     {
         const nb::gil_scoped_release release;
-        found = add_to_surface(trees, settings, known, span_of(judged), state, work);
+        found = add_to_surface(trees, settings, known, span_of(scored), state, work);
     }
     return nb::make_tuple(to_numpy(std::move(found.losses)), to_numpy(std::move(found.squares)),
                           to_numpy(std::move(found.weight)), to_numpy(std::move(found.weight_squares)),
@@ -151,11 +151,11 @@ void bind_surface(nb::module_& module) {
     module.def("link_strengths", &bind_link_strengths, "arrays"_a, "n_threads"_a,
                "The alpha at which each split is pruned, in units of decreases; -infinity in leaves.");
     module.def("add_to_surface", &bind_add_to_surface, "arrays"_a, "size"_a, "exponent"_a, "vote_weight"_a, "votes"_a,
-               "leaves"_a, "rules"_a, "classes"_a.none(), "numbers"_a.none(), "weight"_a, "judged"_a, "sums"_a,
+               "leaves"_a, "rules"_a, "classes"_a.none(), "numbers"_a.none(), "weight"_a, "scored"_a, "sums"_a,
                "sum_of_weights"_a, "n_leaves"_a, "n_threads"_a,
                "Add the votes of trees under some settings to `sums` (rows x width x settings); returns, after each "
-               "judged tree, sums of losses and of their squared distances from the mean (judged x settings), sums of "
-               "weights and of their squares, numbers of rows, and numbers of leaves (judged x settings).");
+               "scored tree, sums of losses and of their squared distances from the mean (scored x settings), sums of "
+               "weights and of their squares, numbers of rows, and numbers of leaves (scored x settings).");
 }
 
 }  // namespace weald

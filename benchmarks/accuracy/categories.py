@@ -323,7 +323,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("--rows", type=int, default=5000)
     parser.add_argument("--trees", type=int, default=50)
-    parser.add_argument("--penalties", default=f"{DEFAULT},0", help="with commas")
+    parser.add_argument("--penalties", default=f"{DEFAULT},0", help="comma-separated")
     parser.add_argument("--model", default="forest", choices=MODELS)
     given = parser.parse_args()
     if given.quick:

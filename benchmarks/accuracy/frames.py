@@ -346,7 +346,7 @@ def main():
     parser.add_argument("--data", default="adult,flights_late")
     parser.add_argument("--trees", type=int, help=f"by default {TREES}")
     parser.add_argument("--leaf", type=int, default=5, help="minimum rows of a leaf")
-    parser.add_argument("--rows", type=int, help="of each data set, at most")
+    parser.add_argument("--rows", type=int, help="maximum rows of each data set")
     parser.add_argument("--only", help="names of libraries, separated by semicolons")
     parser.set_defaults(repeats=1)
     arguments = parser.parse_args()

@@ -58,7 +58,7 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("--data", default="adult")
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--rows", type=int, help="at most")
+    parser.add_argument("--rows", type=int, help="maximum number of rows")
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.seeds, arguments.rows = 1, 2000

@@ -376,7 +376,7 @@ def main():
     parser.add_argument("--data", default="collisions")
     parser.add_argument("--calm", action="store_true", help="the last of them also with workers without profiler")
     parser.add_argument("--peers", action="store_true")
-    parser.add_argument("--block", default="scaling", help="of the page, for --write: scaling or scaling-peers")
+    parser.add_argument("--block", default="scaling", help="mark in the page, for --write: scaling or scaling-peers")
     parser.add_argument("--peer-trees", type=int, default=10)
     parser.add_argument("--peer-depth", type=int, default=12)
     parser.set_defaults(repeats=1)

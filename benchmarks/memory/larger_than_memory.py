@@ -126,7 +126,7 @@ def main():
     parser.add_argument("--pure", type=int, default=0, help="also fit this many trees with pure leaves")
     parser.add_argument("--bins", type=int, default=255, help="max_bins")
     parser.add_argument("--target", choices=["classes", "numbers"], default="classes")
-    parser.add_argument("--block", default="larger than memory", help="of the page, for --write")
+    parser.add_argument("--block", default="larger than memory", help="mark in the page, for --write")
     parser.add_argument("--folder", help="folder of the store; default: the system's temporary folder")
     given = parser.parse_args()
     n_rows = 20_000 if given.quick else given.rows

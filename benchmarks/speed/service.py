@@ -114,7 +114,7 @@ def main():
     parser = measure.options(__doc__, measure.ROOT / "docs" / "deployment" / "production.md")
     parser.add_argument("--rows", type=int, default=20_000, help="rows to grow the forests from")
     parser.add_argument("--trees", type=int, default=100)
-    parser.add_argument("--seconds", type=float, default=5.0, help="of each measurement")
+    parser.add_argument("--seconds", type=float, default=5.0, help="seconds of each measurement")
     given = parser.parse_args()
     if given.quick:
         given.rows, given.trees, given.seconds = 200, 3, 0.2

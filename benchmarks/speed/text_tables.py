@@ -116,7 +116,7 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("--data", help="names with commas; by default all tables with text columns")
     parser.add_argument("--trees", type=int, default=100)
-    parser.add_argument("--rows", type=int, help="of each table, at most")
+    parser.add_argument("--rows", type=int, help="maximum rows of each table")
     given = parser.parse_args()
     if given.quick:
         given.trees, given.repeats, given.rows = 3, 1, 200

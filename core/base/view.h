@@ -19,7 +19,7 @@ namespace weald {
 // By column, or by row: those of column (row) i are starts[i] ... starts[i + 1] - 1.
 struct Sparse {
     std::span<const std::int64_t> starts;
-    std::span<const std::int32_t> places;  // the rows (columns)
+    std::span<const std::int32_t> places;  // by column: rows; by row: columns
     std::span<const double> values;
 
     bool is_empty() const { return starts.empty(); }

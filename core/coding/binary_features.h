@@ -31,8 +31,8 @@ class BinaryFeatures {
     static constexpr std::uint8_t kNone = std::numeric_limits<std::uint8_t>::max();
 
     std::vector<std::uint64_t> words_;     // by rank; empty: there are none
-    std::vector<std::uint32_t> features_;  // by bit
-    std::vector<std::uint8_t> bits_;       // by feature
+    std::vector<std::uint32_t> features_;  // indexed by bit
+    std::vector<std::uint8_t> bits_;       // indexed by feature
 };
 
 // Reads a feature from words.

@@ -290,7 +290,7 @@ class ColumnCoder {
     std::vector<Keyed<Key>> spare_items_;
     std::vector<Key> keys_;  // values of the sample
     std::vector<Key> spare_keys_;
-    std::vector<Float> lows_;  // by code
+    std::vector<Float> lows_;  // indexed by code
     std::vector<Float> highs_;
 };
 

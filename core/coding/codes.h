@@ -32,8 +32,8 @@ struct Codes {
     BinaryFeatures binary;                 // the columns with two codes, additionally as bits
     LargeVector<std::byte> rows;           // codes of the others, row by row, if worthwhile; else empty
     std::size_t row_bytes = 0;             // bytes of one rank in `rows`: its codes, padded to a multiple of 16
-    std::vector<std::int32_t> classes;     // by rank
-    std::vector<double> numbers;           // by rank
+    std::vector<std::int32_t> classes;     // indexed by rank
+    std::vector<double> numbers;           // indexed by rank
     std::vector<double> weights;           // by rank; empty: all one
     std::vector<std::uint64_t> line;       // by rank: length on the line from which bags are drawn; empty: all one
     std::uint64_t line_length = 0;         // sum of the line

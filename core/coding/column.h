@@ -43,9 +43,9 @@ class Values {
 
 struct Column {
     std::uint8_t width = 1;             // bytes of a code: 1, 2 or 4; the largest integer of that width means missing
-    CodeBytes codes;                    // by rank
+    CodeBytes codes;                    // indexed by rank
     const std::byte* mapped = nullptr;  // the same, in the caller's memory; then `codes` is empty
-    Values lows;                        // by code
+    Values lows;                        // indexed by code
     Values highs;                       // empty: each code has one value
     bool is_categorical = false;
 

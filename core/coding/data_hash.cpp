@@ -13,8 +13,9 @@ namespace {
 // ---- BLAKE2b (RFC 7693) of several messages of the same length at a time: each lane of a vector is one message
 
 constexpr std::size_t kMessages = 8;
-typedef std::uint64_t Words __attribute__((vector_size(kMessages * sizeof(std::uint64_t))));  // one of each message
-using Digests = std::array<Words, 8>;  // 64 bytes of each message
+typedef std::uint64_t Words
+    __attribute__((vector_size(kMessages * sizeof(std::uint64_t))));  // one word of each message
+using Digests = std::array<Words, 8>;                                 // 64 bytes of each message
 
 constexpr std::size_t kBlockWords = 16;
 constexpr std::array<std::uint64_t, 8> kStart{0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b,
@@ -100,7 +101,7 @@ constexpr std::uint64_t kBelow = 1103717;
 constexpr std::size_t kLimbs = std::tuple_size_v<RowProduct>;
 __extension__ using Wide = unsigned __int128;
 
-// Adds a number to the lowest limb; returns what is carried out of the highest.
+// Adds a number to the lowest limb; returns the carry of the highest.
 std::uint64_t add_small(RowProduct& product, std::uint64_t number) {
     for (std::size_t i = 0; number != 0 && i < kLimbs; ++i) {
         product[i] += number;
@@ -179,7 +180,7 @@ void multiply(RowProduct& product, const RowProduct& other) {
         }
         wide[i + kLimbs] = carry;
     }
-    // 2^3072 is kBelow modulo P: the high half counts kBelow times, and what is carried out of that again.
+    // 2^3072 is kBelow modulo P: the high half counts kBelow times, and so does the carry of that sum.
     std::uint64_t carry = 0;
     for (std::size_t i = 0; i < kLimbs; ++i) {
         const Wide sum = static_cast<Wide>(wide[kLimbs + i]) * kBelow + wide[i] + carry;

@@ -23,9 +23,9 @@ struct Filled {
     std::vector<std::uint64_t> row_starts;     // by rank; empty: the table is not sparse
     std::vector<std::uint32_t> features;       // those of rank r are row_starts[r] ... row_starts[r + 1] - 1
     std::vector<std::uint32_t> row_codes;      // codes of these features
-    std::vector<std::uint64_t> column_starts;  // by feature
+    std::vector<std::uint64_t> column_starts;  // indexed by feature
     std::vector<Cell> cells;                   // ascending by rank in each column
-    std::vector<std::uint32_t> zero_codes;     // by feature
+    std::vector<std::uint32_t> zero_codes;     // indexed by feature
 
     bool is_empty() const { return row_starts.empty(); }
     std::span<const std::uint32_t> features_of(std::uint32_t rank) const {

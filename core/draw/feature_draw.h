@@ -297,9 +297,9 @@ class FeatureDraw {
         line_.add(other, drawn - first);
     }
 
-    std::vector<std::uint64_t> scales_;  // by feature
+    std::vector<std::uint64_t> scales_;  // indexed by feature
     bool ties_by_column_;
-    ScaleLine line_;  // by position in the order, the remaining ones
+    ScaleLine line_;  // positions of the remaining features
     std::uint64_t scale_ = 0;
     std::uint64_t scale_left_ = 0;
     std::vector<std::uint32_t> features_;
@@ -314,7 +314,7 @@ class FeatureDraw {
     bool has_rivals_ = false;  // draws nothing else
     std::uint64_t key_to_beat_ = 0;
     std::vector<std::uint64_t> key_of_place_;
-    std::uint64_t past_ = 0;  // the last key but one
+    std::uint64_t past_ = 0;  // the second to last key
     std::vector<std::uint32_t> sorted_;
 };
 

@@ -23,7 +23,7 @@ void Decoder::read_shape() {
     made_.tree_start.push_back(0);
     bool proper = true;
     for (std::size_t t = 0; t < head_.n_trees; ++t) {
-        proper = proper && n_nodes.number(t) % 2 == 1;  // one more leaf than splits
+        proper = proper && n_nodes.number(t) % 2 == 1;  // a tree has one more leaf than splits
         made_.tree_start.push_back(made_.tree_start.back() + static_cast<std::int64_t>(n_nodes.number(t)));
     }
     require(proper && made_.tree_start.back() == static_cast<std::int64_t>(head_.n_nodes),
@@ -139,7 +139,8 @@ void Decoder::read_weights() {
     made_.weight.resize(head_.n_nodes);
     each_tree([&](const Tree& tree) {
         const auto sums = add_up(tree, [&](std::size_t leaf) { return of_leaves[leaf]; });
-        const bool is_empty = head_.task() == Task::classification && !has_classes(tree.first_leaf);  // as its bag
+        const bool is_empty =
+            head_.task() == Task::classification && !has_classes(tree.first_leaf);  // the bag is empty
         require(!is_empty || made_.size[tree.begin] == 0, "A leaf without classes has rows.");
         for (std::size_t i = 0; i < sums.size(); ++i) {
             const double w = residual.restore(tree.begin + i, static_cast<double>(sums[i]));

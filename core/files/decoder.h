@@ -56,9 +56,9 @@ inline std::int64_t to_whole(double x) {
 constexpr std::size_t kWorthThreads = 1 << 16;  // nodes
 
 struct Tree {
-    std::size_t begin;  // its nodes
+    std::size_t begin;  // nodes of the tree
     std::size_t end;
-    std::size_t first_split;  // its index among the splits of all trees
+    std::size_t first_split;  // index of its first split among the splits of all trees
     std::size_t first_leaf;
 
     std::ptrdiff_t first() const { return static_cast<std::ptrdiff_t>(begin); }

@@ -187,7 +187,7 @@ class SplitFinder {
         const double perfect = parts_.model.perfect(parts_.tree->payloads(node), node.n_rows());
         const double at_edges = survey(node, constant);
         std::optional<Split> best;
-        Candidate standing;  // its cut, with the score that is compared with other features
+        Candidate standing;  // cut of the feature, with the score that is compared with other features
         std::uint32_t n_looked_at = 0;
         parts_.begin_draw(node);
         while (n_looked_at < parts_.growth.max_features && !parts_.draw.is_empty()) {

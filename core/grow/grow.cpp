@@ -12,6 +12,7 @@
 #include "coding/target.h"
 #include "draw/row_weights.h"
 #include "grow/grow_numbers.h"
+#include "grow/grow_survival.h"
 #include "targets/targets.h"
 
 namespace weald {
@@ -66,6 +67,8 @@ GrownTrees grow_order(const Order& order) {
             if (growth.criterion == Criterion::name)
                 grown = grow_classes<Criterion>(order);
         });
+    } else if (growth.criterion == kLogRank) {
+        grown = grow_survival(order);
     } else {
         for_each_criterion<NumberCriteria>([&]<class Criterion>() {
             if (growth.criterion == Criterion::name)

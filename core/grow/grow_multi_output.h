@@ -16,7 +16,7 @@ namespace weald {
 // Entries of leaves have the classes of all targets, one after the other; values are by node and target.
 struct GrownTargets {
     GrownTrees grown;
-    std::vector<double> centers;  // by target
+    std::vector<double> centers;  // indexed by target
 };
 
 GrownTargets grow_targets(const Codes& codes, const Targets& targets, const Growth& growth, std::uint64_t seed,

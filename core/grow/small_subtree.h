@@ -215,7 +215,7 @@ class SmallSubtree {
                         .beside = {std::min(code, other), std::max(code, other)}};
     }
 
-    // For a set of features.
+    // The feature of a set that is first in the order of keys or draws.
     std::uint32_t first_of(std::uint64_t features, FewDraw& draw) {
         if (ties_by_key_) {
             return keys_.least_of(features);

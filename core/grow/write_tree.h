@@ -101,7 +101,7 @@ class TreeWriter {
     }
 
     TreeArrays tree_;
-    std::vector<CutCodes> beside_;  // by node
+    std::vector<CutCodes> beside_;  // indexed by node
 };
 
 // Thresholds are looked up when the tree is grown, all at once, so that the memory accesses overlap. `values` are by

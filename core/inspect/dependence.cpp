@@ -28,7 +28,7 @@ struct Axis {
 // The contribution of a leaf to a group.
 struct Record {
     std::uint32_t group;
-    std::uint32_t node;     // in the forest
+    std::uint32_t node;     // node number in the forest
     std::int64_t at_begin;  // weight of the rows
     std::int64_t at_end;    // the same, unless steps have bins
     std::int64_t own;       // weight of the rows in this leaf
@@ -95,7 +95,7 @@ class Columns {
 
     std::size_t n_rows_;
     std::size_t n_used_ = 0;
-    std::vector<std::size_t> start_;  // by feature
+    std::vector<std::size_t> start_;  // indexed by feature
     std::vector<double> values_;
 };
 
@@ -107,7 +107,7 @@ struct Problem {
     std::span<const std::int64_t> weight;
     const FreeGroups& groups;
     const LocalBins& bins;
-    std::vector<std::vector<std::uint32_t>> groups_of;  // by feature
+    std::vector<std::vector<std::uint32_t>> groups_of;  // indexed by feature
     std::vector<std::size_t> step_start;                // by feature: its first point in bins.of_step
 };
 
@@ -154,7 +154,7 @@ class FreeWalk {
     struct Frame {
         std::uint32_t node;
         Rows own;
-        std::size_t entries;   // its first entry; the last one is at the top of the stack
+        std::size_t entries;   // first entry of the list; its last entry is at the top of the stack
         std::size_t rows_end;  // later lists are no longer used
     };
 

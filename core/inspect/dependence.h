@@ -29,7 +29,7 @@ namespace weald {
 struct FreeGroups {
     std::span<const std::int32_t> first;           // by group: a feature
     std::span<const std::int32_t> second;          // another one, or -1
-    std::span<const std::uint32_t> n_points;       // by feature
+    std::span<const std::uint32_t> n_points;       // indexed by feature
     std::span<const std::uint8_t> has_categories;  // by feature: whether it is split by sets of its points
     std::span<const std::int32_t> place;           // by node: number of points on the left, at splits by thresholds
 

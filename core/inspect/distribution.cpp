@@ -62,7 +62,7 @@ class RowWeights {
 
   private:
     struct Leaf {
-        std::size_t begin;  // its members
+        std::size_t begin;  // members of the leaf
         std::size_t end;
     };
 

@@ -16,12 +16,12 @@ namespace weald {
 
 namespace {
 
-constexpr std::size_t kFetched = 4;      // rows ahead whose line of the table is asked for
+constexpr std::size_t kFetched = 4;      // rows whose line of the table is prefetched
 constexpr std::size_t kLineOfCache = 8;  // doubles
 
 // ---- Which splits a setting keeps
 
-// The rules that are applied while a tree grows; best-first growth apart.
+// The rules that are applied while a tree grows, except best-first growth.
 struct GrowthRule {
     std::int64_t max_depth;
     std::int64_t min_samples_split;
@@ -30,7 +30,7 @@ struct GrowthRule {
     auto operator<=>(const GrowthRule&) const = default;
 };
 
-// What the rules of all settings need to know of one tree: the order of best-first growth, and pruning strengths, for
+// What the rules of all settings need about one tree: the order of best-first growth, and pruning strengths, for
 // each combination of the rules before them.
 class KeptSplits {
   public:
@@ -51,7 +51,7 @@ class KeptSplits {
     std::size_t size() const { return n_nodes_; }
     std::size_t begin() const { return begin_; }
 
-    // Clears alive[s] where a setting does not keep a split; whether any is left.
+    // Clears alive[s] where a setting removes a split; returns whether any is left.
     bool keep(std::size_t node, std::span<std::int64_t> alive) const {
         const std::int64_t depth = depth_[node];
         const auto n_rows = static_cast<std::int64_t>(trees_.size[begin_ + node]);
@@ -77,7 +77,7 @@ class KeptSplits {
     }
 
   private:
-    // A number of each split; those above the limit are kept.
+    // One number per split; splits with numbers above the limit are kept.
     struct Order {
         const std::vector<double>* values = nullptr;
         double limit = 0;
@@ -178,7 +178,7 @@ class KeptSplits {
     std::vector<std::int64_t> depth_;
     std::vector<double> lowest_;
     std::deque<std::vector<double>> orders_;
-    std::vector<Order> order_of_;  // by setting
+    std::vector<Order> order_of_;  // indexed by setting
 };
 
 // ---- The votes of a tree
@@ -275,8 +275,8 @@ class VoteTable {
 
     std::size_t n_votes_;
     std::vector<double> lines_;
-    std::vector<std::uint32_t> line_of_;  // by leaf
-    std::vector<std::int64_t> n_splits_;  // by setting
+    std::vector<std::uint32_t> line_of_;  // indexed by leaf
+    std::vector<std::int64_t> n_splits_;  // indexed by setting
 };
 
 // ---- Errors
@@ -316,9 +316,9 @@ struct BlockErrors {
 };
 
 // Computes the errors of rows from their sums of votes.
-class Judge {
+class Scorer {
   public:
-    Judge(const KnownRows& known, std::size_t width, std::size_t n_settings)
+    Scorer(const KnownRows& known, std::size_t width, std::size_t n_settings)
         : known_(known), width_(width), n_settings_(n_settings), best_(n_settings), winner_(n_settings) {}
 
     bool is_regression() const { return known_.classes.empty(); }
@@ -336,7 +336,8 @@ class Judge {
     }
 
   private:
-    // The class of the largest mean, ties to the first. Sums are divided: different ones may have equal means.
+    // The class of the largest mean, ties to the first. Means, not sums, are compared: different sums may have equal
+    // means.
     void add_of_two(bool is_second, const double* sums, double divisor, double w, BlockErrors& errors) const {
         double* losses = errors.losses.data();
         for (std::size_t s = 0; s < n_settings_; ++s) {
@@ -385,7 +386,7 @@ class Judge {
     std::vector<std::int64_t> winner_;
 };
 
-// Adds the votes of trees to a block of rows, and computes their errors after the judged ones.
+// Adds the votes of trees to a block of rows, and computes their errors after the scored ones.
 class RowBlock {
   public:
     RowBlock(const SurfaceTrees& trees, std::span<const VoteTable> tables, const SurfaceSums& sums, std::size_t begin)
@@ -419,11 +420,11 @@ class RowBlock {
         }
     }
 
-    BlockErrors judge(Judge& judge) const {
-        BlockErrors errors(sums_.n_settings, judge.is_regression());
+    BlockErrors score(Scorer& scorer) const {
+        BlockErrors errors(sums_.n_settings, scorer.is_regression());
         for (std::size_t row = begin_; row < end_; ++row) {
             if (sums_.weight[row] > 0) {
-                judge.add(row, sums_.sums.data() + row * n_votes_, sums_.weight[row], errors);
+                scorer.add(row, sums_.sums.data() + row * n_votes_, sums_.weight[row], errors);
             }
         }
         return errors;
@@ -454,14 +455,14 @@ std::vector<VoteTable> make_tables(const SurfaceTrees& trees, const SurfaceSetti
 }  // namespace
 
 SurfaceErrors add_to_surface(const SurfaceTrees& trees, const SurfaceSettings& settings, const KnownRows& known,
-                             std::span<const std::uint8_t> judged, const SurfaceSums& sums, Work& work) {
+                             std::span<const std::uint8_t> scored, const SurfaceSums& sums, Work& work) {
     const std::vector<VoteTable> tables = make_tables(trees, settings, sums, work);
     SurfaceErrors found;
     for (std::size_t tree = 0; tree < trees.n_trees(); ++tree) {
         for (std::size_t s = 0; s < settings.size(); ++s) {
             sums.leaves[s] += trees.weight[tree] > 0 ? tables[tree].n_leaves(s) : 1;
         }
-        if (judged[tree] != 0) {
+        if (scored[tree] != 0) {
             found.leaves.insert(found.leaves.end(), sums.leaves.begin(), sums.leaves.end());
         }
     }
@@ -469,20 +470,20 @@ SurfaceErrors add_to_surface(const SurfaceTrees& trees, const SurfaceSettings& s
     std::vector<std::vector<BlockErrors>> of_blocks(n_blocks);
     work.run(n_blocks, [&](std::size_t b, std::size_t) {
         const RowBlock block(trees, tables, sums, b * kRowsOfSum);
-        Judge judge(known, sums.width, sums.n_settings);
+        Scorer scorer(known, sums.width, sums.n_settings);
         for (std::size_t tree = 0; tree < trees.n_trees(); ++tree) {
             work.check();
             if (trees.weight[tree] > 0) {
                 block.add(tree);
             }
-            if (judged[tree] != 0) {
-                of_blocks[b].push_back(block.judge(judge));
+            if (scored[tree] != 0) {
+                of_blocks[b].push_back(block.score(scorer));
             }
         }
     });
-    const auto n_judged =
-        static_cast<std::size_t>(std::count_if(judged.begin(), judged.end(), [](auto j) { return j != 0; }));
-    for (std::size_t j = 0; j < n_judged; ++j) {
+    const auto n_scored =
+        static_cast<std::size_t>(std::count_if(scored.begin(), scored.end(), [](auto j) { return j != 0; }));
+    for (std::size_t j = 0; j < n_scored; ++j) {
         BlockErrors all(sums.n_settings, known.classes.empty());
         for (const std::vector<BlockErrors>& of_block : of_blocks) {
             all.add(of_block[j]);

@@ -3,13 +3,13 @@
 //   SurfaceSettings   the settings: stopping rules, and which votes the nodes have
 //   SurfaceTrees      some trees, and the leaf of each row that is new to them
 //   SurfaceSums       the sums of votes so far
-//   KnownRows         what the rows really are
+//   KnownRows         the targets and weights of the rows
 //   add_to_surface    adds the votes of trees in their order; returns the errors after some of them
 //
-// A row ends in the first node on its path whose split a setting does not keep. So each leaf of a full tree has one
-// vote for each setting: a line of a table, which is made once per tree, from the root down, and added to the sums of
-// each row that reaches the leaf. Tables of several trees are added to a block of rows at a time, whose sums stay in
-// the cache; errors are computed while they are there.
+// With a setting, a row ends in the first node on its path whose split the setting removes. So each leaf of a full
+// tree has one vote for each setting: a row of a table, which is computed once per tree, from the root down, and added
+// to the sums of each row that reaches the leaf. Tables of several trees are added to a block of rows at a time, whose
+// sums stay in the cache; errors are computed while they are there.
 //
 // Errors are summed in double: over the rows of a block in their order, then over blocks. The same sums are in
 // src/weald/forest/error_sums.py.
@@ -46,7 +46,7 @@ struct SurfaceTrees {
     std::span<const std::uint32_t> size;         // of nodes
     std::span<const double> decrease;            // of splits
     int exponent;                                // times 2^exponent, decreases are in the user's units
-    std::span<const double> weight;              // by tree: of its votes; 0: it has none
+    std::span<const double> weight;              // weight of each tree's votes; 0 if it has none
     std::vector<std::span<const double>> votes;  // nodes x width; of numbers, times a power of two
     std::span<const std::int32_t> leaves;        // trees x rows: node inside the tree; -1: the row is in the bag
 
@@ -58,27 +58,27 @@ struct SurfaceSums {
     std::size_t width;
     std::size_t n_settings;
     std::span<double> sums;          // rows x width x settings
-    std::span<double> weight;        // by row: of the trees that voted
-    std::span<std::int64_t> leaves;  // by setting: leaves of all trees
+    std::span<double> weight;        // weight of the trees that voted for each row
+    std::span<std::int64_t> leaves;  // leaves of all trees for each setting
 };
 
 struct KnownRows {
     std::span<const std::int32_t> classes;  // empty: regression
-    std::span<const double> numbers;        // times that power of two
+    std::span<const double> numbers;        // times the same power of two as the votes
     std::span<const double> weight;
 };
 
-// After each judged tree.
+// After each scored tree.
 struct SurfaceErrors {
-    std::vector<double> losses;          // judged x settings: sum of weight x loss, of rows that have votes
-    std::vector<double> squares;         // judged x settings: sum of weight x (squared error - mean)^2; empty: classes
-    std::vector<double> weight;          // judged: sum of the weights of these rows
-    std::vector<double> weight_squares;  // judged
-    std::vector<std::int64_t> n_rows;    // judged
-    std::vector<std::int64_t> leaves;    // judged x settings: number of leaves of all trees so far
+    std::vector<double> losses;          // scored x settings: sum of weight x loss, of rows that have votes
+    std::vector<double> squares;         // scored x settings: sum of weight x (squared error - mean)^2; empty: classes
+    std::vector<double> weight;          // scored: sum of the weights of these rows
+    std::vector<double> weight_squares;  // scored
+    std::vector<std::int64_t> n_rows;    // scored
+    std::vector<std::int64_t> leaves;    // scored x settings: number of leaves of all trees so far
 };
 
 SurfaceErrors add_to_surface(const SurfaceTrees& trees, const SurfaceSettings& settings, const KnownRows& known,
-                             std::span<const std::uint8_t> judged, const SurfaceSums& sums, Work& work);
+                             std::span<const std::uint8_t> scored, const SurfaceSums& sums, Work& work);
 
 }  // namespace weald

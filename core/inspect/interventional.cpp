@@ -67,9 +67,9 @@ class BackgroundWalk {
     // Background rows at a node.
     struct Visit {
         std::uint32_t node;
-        std::size_t begin, end;  // in the list
+        std::size_t begin, end;  // position in the list
         std::uint32_t slot;      // the feature that gets a state by this visit
-        State state;             // kOpen: none does
+        State state;             // kOpen: no feature gets one
         Counts counts;
         double chance;  // u! v! / (u + v)!
     };
@@ -148,9 +148,9 @@ class BackgroundWalk {
     std::span<const double> columns_;  // features x background rows
     std::vector<std::uint32_t> list_;  // background rows in the order of visits
     std::vector<Visit> visits_;        // a stack
-    std::vector<State> states_;        // by slot
+    std::vector<State> states_;        // indexed by slot
     std::vector<Decision> path_;
-    std::vector<double> values_;  // by slot
+    std::vector<double> values_;  // indexed by slot
 };
 
 std::vector<double> by_column(const Matrix& x) {

@@ -226,12 +226,12 @@ class TreePermuter {
     const RankedTable<Float>& table_;
     const PermutationTask& request_;
     std::size_t number_;  // index of the tree among the selected ones
-    double* sums_;        // by group
+    double* sums_;        // indexed by group
     std::vector<Loss>* losses_;
 
     std::vector<std::uint32_t> ranks_;      // the tree's out-of-bag rows
     std::vector<std::uint32_t> slots_;      // the groups that are permuted now
-    std::vector<std::uint8_t> slot_of_;     // by feature
+    std::vector<std::uint8_t> slot_of_;     // indexed by feature
     std::vector<std::size_t> permuted_of_;  // by feature: start of its permuted column
     std::vector<Float> permuted_;
     std::vector<Walk> walks_;

@@ -23,7 +23,7 @@ struct PermutationTask {
     std::uint32_t repeat;                     // part of the address, too
     std::span<const std::uint32_t> order;     // rows in rank order
     std::span<const double> target;           // by row: a number, or the index of a class
-    std::span<const double> weight;           // by row
+    std::span<const double> weight;           // indexed by row
     std::span<const std::uint8_t> is_new;     // trees x rows: whether the row is out of the tree's bag
     std::span<const std::int32_t> cells;  // trees x groups x rows: values are permuted inside cells; empty: among all
 
@@ -31,7 +31,7 @@ struct PermutationTask {
 };
 
 struct NamedTree {
-    std::size_t place;  // in the forest
+    std::size_t place;  // position of the tree in the forest
     std::uint64_t seed;
     std::uint32_t number;
 };

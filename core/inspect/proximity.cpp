@@ -73,7 +73,7 @@ class RowLanes {
   private:
     struct Leaf {
         Line lanes;         // 1 where the row is in the leaf
-        std::int64_t next;  // its next member
+        std::int64_t next;  // next member of the leaf
         std::int64_t end;
     };
 
@@ -222,7 +222,7 @@ SharedRows join(std::vector<std::vector<Entry>>& of_rows) {
             joined.member.push_back(entry.member);
             joined.sum.push_back(entry.sum);
         }
-        std::vector<Entry>().swap(found);  // so that little memory is used twice
+        std::vector<Entry>().swap(found);  // limits the memory that is written twice
     }
     return joined;
 }

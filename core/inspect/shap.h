@@ -70,7 +70,7 @@ struct QuadratureRule {
 };
 
 struct ShapTask {
-    std::vector<QuadratureRule> rules;     // by tree
+    std::vector<QuadratureRule> rules;     // indexed by tree
     std::span<const double> amounts;       // by node of all trees: the values of the leaves
     std::span<const std::uint8_t> is_new;  // trees x rows: trees count for these rows only; empty: for all
 };

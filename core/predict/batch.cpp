@@ -118,7 +118,7 @@ class Batch {
         }
         Key* keys() { return keys_.get(); }
         std::span<double> sums() { return sums_; }
-        std::span<std::uint8_t> has_missing() { return has_missing_; }  // by group
+        std::span<std::uint8_t> has_missing() { return has_missing_; }  // indexed by group
 
       private:
         std::unique_ptr<Key[]> keys_;

@@ -24,7 +24,7 @@ namespace weald {
 
 struct KnownTargets {
     std::vector<std::int32_t> classes;  // by row; empty: regression
-    std::vector<double> numbers;        // by row
+    std::vector<double> numbers;        // indexed by row
     std::vector<std::uint64_t> line;    // by row: length on the line; empty: all one
     int shift = 0;
 

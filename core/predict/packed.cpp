@@ -241,9 +241,9 @@ Kind kind_of(const ForestView& forest, std::size_t node) {
 }
 
 struct Columns {
-    std::vector<std::uint32_t> features;                     // by column
+    std::vector<std::uint32_t> features;                     // indexed by column
     std::array<std::size_t, kKinds> lengths{};               // number of columns of each kind
-    std::array<std::vector<std::uint32_t>, kKinds> numbers;  // by kind and feature: the column's
+    std::array<std::vector<std::uint32_t>, kKinds> numbers;  // column of each kind and feature
 
     template <class Node>
     static Columns used(const ForestView& forest) {
@@ -384,7 +384,7 @@ void pack(const ForestView& forest, std::span<const double> weights, const Avera
     std::vector<std::uint32_t> set_numbers;
     const CategorySets kept_sets = sets_of<Node>(forest, set_numbers);
     const CategorySetsView sets = kept_sets.view();
-    LargeVector<std::uint32_t> slots(forest.feature.size());  // by node
+    LargeVector<std::uint32_t> slots(forest.feature.size());  // indexed by node
     const auto slots_of = [&](std::size_t t) {
         const auto begin = static_cast<std::size_t>(forest.tree_start[t]);
         return std::span(slots).subspan(begin, static_cast<std::size_t>(forest.tree_start[t + 1]) - begin);

@@ -35,7 +35,8 @@ struct Leaves {
 class LeafTable {
   public:
     explicit LeafTable(const ForestView& forest) : forest_(forest) {
-        leaves_.numbers.reserve((forest.feature.size() + forest.n_trees()) / 2);  // one leaf more than splits, by tree
+        // each tree has one leaf more than it has splits
+        leaves_.numbers.reserve((forest.feature.size() + forest.n_trees()) / 2);
         for (std::size_t i = 0; i < forest.feature.size(); ++i) {
             if (forest.feature[i] < 0) {
                 leaves_.numbers.push_back(number_of(i, leaves_.numbers.size()));

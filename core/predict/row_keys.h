@@ -117,7 +117,7 @@ class KeyReader {
     static constexpr std::uint32_t kNoColumn = ~0u;
 
     const Matrix& x_;
-    std::span<const std::uint32_t> features_;  // by column
+    std::span<const std::uint32_t> features_;  // indexed by column
     std::size_t n_numbers_;
     std::size_t n_in_word_;
     std::vector<std::uint32_t> column_of_;  // by feature, of a sparse table

@@ -54,7 +54,7 @@ class FilledBlocks {
     struct Block {
         std::uint32_t begin = 0;  // rows of the tree
         std::uint32_t end = 0;
-        std::vector<std::size_t> starts;  // by feature
+        std::vector<std::size_t> starts;  // indexed by feature
         std::vector<Filled::Cell> cells;
     };
 

@@ -96,7 +96,7 @@ class FilledRows {
   private:
     const Codes& codes_;
     std::vector<std::uint64_t> seen_;         // features that are not zero in all rows of a node
-    std::vector<std::uint32_t> counts_;       // by class, of a node
+    std::vector<std::uint32_t> counts_;       // rows of each class in a node
     std::vector<std::uint32_t> zero_counts_;  // rows in which a feature is zero
     std::vector<Payload> payloads_;           // payloads of the rows that represent the node
 };

@@ -116,7 +116,7 @@ class LaneRoom {
   private:
     std::array<std::uint32_t, lanes::kMostRows> places_;
     std::array<std::array<std::uint16_t, lanes::kMostRows>, lanes::kLanes> room_{};
-    std::array<std::vector<std::uint16_t>, lanes::kLanes> many_;  // by lane
+    std::array<std::vector<std::uint16_t>, lanes::kLanes> many_;  // indexed by lane
     std::array<const std::uint16_t*, lanes::kLanes> columns_{};
 };
 

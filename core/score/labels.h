@@ -167,7 +167,7 @@ struct CountedNumbers {
         std::int64_t above = 0;  // sum of the deviations above the node's mean
     };
 
-    unsigned count_bits = 0;  // a count is at most the number of draws, so both fit, whatever that number is
+    unsigned count_bits = 0;  // a count is at most the number of draws, so both fit
 
     Payload pack(std::int64_t q, std::uint32_t count) const {
         return static_cast<std::uint64_t>(q) << count_bits | count;

@@ -24,7 +24,7 @@ struct BinCounts {
     static constexpr std::uint32_t kMostBins = 512;
 
     const ClassTotals& totals;
-    const std::uint32_t* counts;   // by slot and edge
+    const std::uint32_t* counts;   // indexed by slot and edge
     std::size_t stride;            // from slot to slot
     const std::uint32_t* weights;  // weights of all classes, by edge
     std::size_t n_bins;

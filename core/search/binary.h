@@ -124,7 +124,7 @@ class BinarySearch {
     }
 
     bool is_counted_ = false;
-    std::vector<Pending> pending_;  // by slot
+    std::vector<Pending> pending_;  // indexed by slot
     std::vector<Ones> ones_;        // by slot: how many have the second code, by lane
 };
 

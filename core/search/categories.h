@@ -115,7 +115,7 @@ class CategorySearch {
     std::vector<std::uint32_t>& code_at_of(int buffer) { return code_at_[static_cast<std::size_t>(buffer)]; }
 
     CategoryOrder order_;
-    std::vector<typename Model::Share> tallies_;                        // by slot
+    std::vector<typename Model::Share> tallies_;                        // indexed by slot
     std::array<std::vector<std::uint32_t>, kPhiloxBlock + 1> code_at_;  // for each buffer the code at each position
     std::uint32_t best_order_ = 0;
     std::vector<std::uint32_t> slots_;  // if several orders are searched

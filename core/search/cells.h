@@ -154,7 +154,7 @@ class CellSearch {
         range_ = {0, (n_bins << shift) - 1, !labels_.is_empty(missing_)};
         const std::uint32_t n_occupied = add_up(bins.data(), n_bins, shift);
         if (n_occupied == 0) {
-            range_ = {1, 0, 1};  // all are missing
+            range_ = {1, 0, 1};  // all values are missing
         }
         return n_occupied;
     }

@@ -24,7 +24,7 @@ inline constexpr std::size_t kMostPlaces = 256;  // along a feature
 
 // Memory that the search reuses.
 struct ClassLaneScratch {
-    alignas(64) std::array<lanes::Keys, lanes::kMostRows> keys;                  // by place
+    alignas(64) std::array<lanes::Keys, lanes::kMostRows> keys;                  // indexed by position
     alignas(64) std::array<std::uint32_t, kMostPlaces * lanes::kLanes> bins{};   // empty between two searches
     alignas(64) std::array<std::uint64_t, kMostPlaces * lanes::kLanes> cells{};  // the same for very many rows
     alignas(64) std::array<lanes::Keys, kMostPlaces> lefts;  // up to each position: counts of both classes

@@ -153,7 +153,7 @@ class CarriedBins<Model> {
     };
 
     static constexpr std::size_t kLevels = 4;           // number of levels, each with half as many bins
-    static constexpr std::uint32_t kRowsOfBin = 8;      // with more there are more bins
+    static constexpr std::uint32_t kRowsOfBin = 8;      // nodes with more rows have more bins
     static constexpr std::uint32_t kLeastRows = 256;    // minimum size of a node whose bins are worthwhile
     static constexpr std::size_t kLittle = 4u << 20;    // bytes that are always allowed
     static constexpr std::uint32_t kRowsAtOnce = 2048;  // added up for one feature after the other

@@ -87,7 +87,7 @@ class ManyNumbers {
     }
 
   private:
-    std::vector<std::int64_t> words_;  // by row
+    std::vector<std::int64_t> words_;  // indexed by row
     float weight_ = 0;
     float reach_ = 0;
     double undivided_ = 0;
@@ -116,7 +116,7 @@ class LaneBinSearch {
     using Cell = Labels::Cell;
 
     struct Rows {
-        std::span<const std::uint16_t* const> codes;  // by lane
+        std::span<const std::uint16_t* const> codes;  // indexed by lane
         const Labels::Payload* payloads;
         std::uint32_t n;
         DrawnLanes lanes;

@@ -27,7 +27,7 @@ template <class Sum>
 struct DeviationSum {
     std::int64_t weight = 0;
     Sum sum = 0;
-    std::uint32_t median = 0;       // its rank, from 1
+    std::uint32_t median = 0;       // rank of the target, from 1
     std::int64_t weight_below = 0;  // up to the median
     Sum sum_below = 0;
 

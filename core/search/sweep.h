@@ -22,7 +22,7 @@ using ManyWeights = ClassWeights<std::span<const std::uint64_t>>;
 struct ClassTotals {
     std::vector<std::uint32_t> slot_of_class;  // valid for the classes of the node
     std::vector<std::uint32_t> classes;        // by slot, ascending
-    std::vector<std::uint64_t> weights;        // by slot
+    std::vector<std::uint64_t> weights;        // indexed by slot
     std::uint64_t weight = 0;
     std::int64_t size = 0;
 };
@@ -136,7 +136,7 @@ class Sweep<Entropy> : public SweepSides {
     double slack() const { return magnitude_ * static_cast<double>(n_moves_ + 16); }
 
   private:
-    std::span<SideTerms> terms_;  // by slot
+    std::span<SideTerms> terms_;  // indexed by slot
     double left_sum_ = 0;
     double right_sum_ = 0;
     double magnitude_;

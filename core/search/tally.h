@@ -120,7 +120,7 @@ class Tally<Gini> {
     std::uint32_t weight_;
     std::uint32_t squares_ = 0;
     Sums sums_;
-    std::array<std::uint32_t, few::kMostSlots> left_;  // by slot
+    std::array<std::uint32_t, few::kMostSlots> left_;  // indexed by slot
     alignas(64) std::array<std::uint32_t, kMostSorted> weights_;
     alignas(64) std::array<std::uint32_t, kMostSorted> squares_left_;
     alignas(64) std::array<std::uint32_t, kMostSorted> products_;

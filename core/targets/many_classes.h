@@ -149,7 +149,7 @@ class ManyClassModel {
 
     // The left side, row by row: for searches that evaluate few cuts.
     struct Left {
-        std::vector<std::uint64_t> weights;  // by slot
+        std::vector<std::uint64_t> weights;  // indexed by slot
         std::uint64_t weight;
         std::int64_t size;
     };

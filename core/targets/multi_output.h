@@ -66,7 +66,7 @@ class TargetsModel {
         std::int64_t size = 0;
         std::uint64_t weight = 0;
         std::vector<std::uint64_t> classes;  // weights, target by target
-        std::vector<Int128> sums;            // by target
+        std::vector<Int128> sums;            // indexed by target
     };
 
     // By (node, target), in regression.
@@ -378,9 +378,9 @@ class TargetsModel {
 
     Task task_;
     std::uint32_t n_targets_;
-    std::uint32_t n_classes_ = 0;             // number of classes of all targets
-    std::vector<std::uint32_t> first_class_;  // by target: the place of its first class among those of all
-    std::vector<std::uint32_t> slots_;        // by joint target, then by target: the place of its class
+    std::uint32_t n_classes_ = 0;             // of all targets together
+    std::vector<std::uint32_t> first_class_;  // by target: index of its first class
+    std::vector<std::uint32_t> slots_;        // by joint target, then by target: index of its class
     std::vector<Numbers> numbers_;            // by target, of regression
     std::vector<int> shifts_;                 // by target: factor from its unit of scores to the common one
     int unit_ = 0;                            // exponent of the target with the widest range

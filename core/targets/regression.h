@@ -233,7 +233,7 @@ class NumberModel {
     }
     void weigh_like(const NumberModel&) {}
 
-  private:
+  protected:
     using Scorer = std::conditional_t<kIsPoisson, CountScorer<Labels>, NumberScorer<Labels, Criterion>>;
 
     // The largest distance of a target from the node's mean.

@@ -112,7 +112,7 @@ void check_forest(const ForestView& forest) {
         const std::size_t n_nodes = static_cast<std::size_t>(forest.tree_start[t + 1]) - begin;
         const std::size_t first = (begin + t) / 2;  // each tree before has one leaf more than splits
         for (std::size_t i = first; i < first + n_nodes / 2 + 1; ++i) {
-            const bool is_empty = n_nodes == 1 && forest.leaf_start[i] == forest.leaf_start[i + 1];  // as its bag
+            const bool is_empty = n_nodes == 1 && forest.leaf_start[i] == forest.leaf_start[i + 1];  // the bag is empty
             require(is_empty || forest.leaf_start[i] < forest.leaf_start[i + 1], "a leaf has no classes");
         }
     }

@@ -195,7 +195,7 @@ void TreeJoiner::copy(Placed& placed) {
     put(tree.right, joined_.right, start.nodes);
     put(tree.flags, joined_.flags, start.nodes);
     put(tree.size, joined_.size, start.nodes);
-    if (tree.weight.empty()) {  // these are the sizes
+    if (tree.weight.empty()) {  // weights equal the sizes
         std::copy(tree.size.begin(), tree.size.end(),
                   joined_.weight.begin() + static_cast<std::ptrdiff_t>(start.nodes));
     } else {

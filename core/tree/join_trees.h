@@ -25,7 +25,7 @@ struct GrownTrees {
     ForestArrays forest;
     double target_center = 0;
     int target_exponent = 0;
-    std::vector<double> weight_scale;  // by tree: the user's unit of weight; empty: the same
+    std::vector<double> weight_scale;  // the user's unit of weight for each tree; empty: all equal
 };
 
 class TreeJoiner {
@@ -60,7 +60,7 @@ class TreeJoiner {
     void copy_all(Work& work);
 
     std::mutex order_;                 // guards the trees that have not been added to the forest
-    std::vector<TreeArrays> waiting_;  // by number
+    std::vector<TreeArrays> waiting_;  // indexed by number
     std::vector<bool> is_waiting_;
     bool is_large_ = false;
     std::size_t next_ = 0;  // next tree to be placed

@@ -18,7 +18,7 @@ namespace weald {
 struct Piece {
     std::uint32_t number = 0;
     std::uint32_t n_pieces = 1;
-    std::optional<std::size_t> begin = {};  // its first node, when that is known
+    std::optional<std::size_t> begin = {};  // first node of the piece, when known
     std::optional<std::size_t> end = {};    // the node behind its last one
 
     bool has_rows_of(const Node& node, std::uint32_t n_rows) const {

@@ -67,7 +67,7 @@ class ValueFinder {
     std::size_t feature_ = 0;
     bool has_ranges_ = false;
     std::vector<std::uint32_t> rows_;  // by code: row of the table with its value
-    std::vector<Range> ranges_;        // by code
+    std::vector<Range> ranges_;        // indexed by code
 };
 
 // The nodes of a part of the forest whose thresholds were postponed, by feature.

@@ -22,7 +22,7 @@ template <class Sums>
 struct TreePart {
     struct Gap {
         std::size_t place;        // the subtree comes before this node of the part
-        std::size_t parent;       // its parent, which is a node of the part
+        std::size_t parent;       // parent of the subtree, a node of the part
         const TreePart* subtree;  // owned by `given_away`
     };
 

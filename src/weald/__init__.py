@@ -5,6 +5,8 @@ RandomForestClassifier, RandomForestRegressor     many trees
 ExtraTreeClassifier, ExtraTreeRegressor           one tree with random cuts
 ExtraTreesClassifier, ExtraTreesRegressor         many trees with random cuts
 KernelForestClassifier, KernelForestRegressor     forests of kernel values: curves, or anything with a kernel
+SurvivalTree, RandomSurvivalForest                the time until an event, of rows that may be censored
+ExtraSurvivalTrees                                the same with random cuts
 RandomTreesEmbedding                              rows encoded by their leaves in random trees
 importance                                        feature importance
 audit                                             checks a model by growing its trees again
@@ -57,6 +59,7 @@ if TYPE_CHECKING:  # for type checkers: the same names and modules as below
     from weald.estimators.kernel.forests import KernelForestClassifier, KernelForestRegressor
     from weald.estimators.kernel.prototypes import check_kernel
     from weald.estimators.merging import merge
+    from weald.estimators.survival.models import ExtraSurvivalTrees, RandomSurvivalForest, SurvivalTree
     from weald.estimators.trees import (
         DecisionTreeClassifier,
         DecisionTreeRegressor,
@@ -102,6 +105,7 @@ _HOMES = {
     "DecisionTreeClassifier": "estimators.trees",
     "DecisionTreeRegressor": "estimators.trees",
     "ExportError": "errors",
+    "ExtraSurvivalTrees": "estimators.survival.models",
     "ExtraTreeClassifier": "estimators.trees",
     "ExtraTreeRegressor": "estimators.trees",
     "ExtraTreesClassifier": "estimators.forests",
@@ -112,7 +116,9 @@ _HOMES = {
     "ParameterError": "errors",
     "RandomForestClassifier": "estimators.forests",
     "RandomForestRegressor": "estimators.forests",
+    "RandomSurvivalForest": "estimators.survival.models",
     "RandomTreesEmbedding": "estimators.embedding",
+    "SurvivalTree": "estimators.survival.models",
     "WealdError": "errors",
     "audit": "inspection.auditing.audit",
     "bias_variance": "inspection.bias_variance",
@@ -146,6 +152,7 @@ __all__ = [
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExportError",
+    "ExtraSurvivalTrees",
     "ExtraTreeClassifier",
     "ExtraTreeRegressor",
     "ExtraTreesClassifier",
@@ -156,7 +163,9 @@ __all__ = [
     "ParameterError",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "RandomSurvivalForest",
     "RandomTreesEmbedding",
+    "SurvivalTree",
     "WealdError",
     "__version__",
     "audit",

@@ -4,6 +4,8 @@ import os
 import signal
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import weald
@@ -85,3 +87,17 @@ def test_there_are_enough_bad_inputs():
     assert len({name for name, _ in inputs.calls()}) >= 300
     assert len(inputs.KINDS) >= 11
     assert issubclass(weald.DataError, WealdError)
+
+
+@pytest.mark.parametrize(
+    "kernel", [np.array(["auto", "rbf"]), pd.Series(["auto"]), pd.NA], ids=["array", "series", "NA"]
+)
+def test_a_kernel_that_is_no_word_is_refused_by_name(kernel):
+    with pytest.raises(WealdError, match="kernel"):
+        weald.KernelForestClassifier(2, kernel=kernel).fit([[1.0], [2.0]], [0, 1])
+
+
+def test_a_metric_without_a_signature_raises_its_own_error():
+    X, y = inputs.X, inputs.Y
+    with pytest.raises(TypeError, match="integer scalar arrays"):
+        weald.RandomForestClassifier(20, oob_score=int, random_state=0).fit(X, y)

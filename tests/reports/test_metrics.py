@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as theirs
 
-from weald.reports.metrics import area, by_chance, judge
+from weald.reports.metrics import area, by_chance, compute_scores
 from weald.reports.predictions import Predictions
 
 
@@ -28,7 +28,7 @@ def draw_classes(n, n_classes, seed):
 def test_metrics_of_classes_are_those_of_scikit_learn(n_classes, weighted):
     truth, shares = draw_classes(300, n_classes, 0)
     weight = np.random.default_rng(1).uniform(0.5, 2, size=300) if weighted else None
-    found = {score.name: score.value for score in judge(answers(truth, shares, weight))}
+    found = {score.name: score.value for score in compute_scores(answers(truth, shares, weight))}
     given = {"sample_weight": weight}
     predicted = shares.argmax(axis=1)
     assert found["accuracy"] == pytest.approx(theirs.accuracy_score(truth, predicted, **given))
@@ -49,7 +49,7 @@ def test_metrics_of_numbers_are_those_of_scikit_learn(weighted):
     truth = rng.normal(size=200)
     predicted = truth + rng.normal(size=200)
     weight = rng.uniform(0.5, 2, size=200) if weighted else None
-    found = {score.name: score.value for score in judge(answers(truth, predicted, weight))}
+    found = {score.name: score.value for score in compute_scores(answers(truth, predicted, weight))}
     given = {"sample_weight": weight}
     assert found["RMSE"] == pytest.approx(theirs.root_mean_squared_error(truth, predicted, **given))
     assert found["MAE"] == pytest.approx(theirs.mean_absolute_error(truth, predicted, **given))
@@ -83,7 +83,7 @@ def draw_two(seed):
 
 @pytest.mark.parametrize("draw", [draw_numbers, draw_two])
 def test_intervals_hold_the_value_of_many_rows_nineteen_times_in_twenty(draw):
-    many = [judge(draw(seed)) for seed in range(200)]
+    many = [compute_scores(draw(seed)) for seed in range(200)]
     for scores in zip(*many, strict=True):
         middle = np.mean([score.value for score in scores])
         held = np.mean([score.low <= middle <= score.high for score in scores])
@@ -102,14 +102,14 @@ def test_the_influence_on_the_area_under_the_curve_is_its_derivative():
 
 
 def test_a_single_class_has_no_area_under_the_curve():
-    names = [score.name for score in judge(answers(np.zeros(5, dtype=int), np.tile([0.9, 0.1], (5, 1))))]
+    names = [score.name for score in compute_scores(answers(np.zeros(5, dtype=int), np.tile([0.9, 0.1], (5, 1))))]
     assert names == ["accuracy", "balanced accuracy", "Brier score", "log loss"]
 
 
 def test_an_infinite_log_loss_counts_as_in_scikit_learn_and_has_no_interval():
     truth, shares = np.array([0, 1, 1]), np.array([[0.8, 0.2], [1.0, 0.0], [0.4, 0.6]])
-    found = {score.name: score for score in judge(answers(truth, shares))}["log loss"]
+    found = {score.name: score for score in compute_scores(answers(truth, shares))}["log loss"]
     assert found.value == pytest.approx(theirs.log_loss(truth, shares))
     assert np.isnan([found.low, found.high]).all()
-    found = {score.name: score for score in judge(answers(truth[[0, 2]], shares[[0, 2]]))}["log loss"]
+    found = {score.name: score for score in compute_scores(answers(truth[[0, 2]], shares[[0, 2]]))}["log loss"]
     assert found.low < found.value < found.high

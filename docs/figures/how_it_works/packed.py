@@ -9,7 +9,7 @@ import weald
 from docs.figures.drawing import LEAF, LINE, SHADES, blank, cell, note, save, title
 
 ROWS = [0, 70, 77, 83, 106, 119, 133, 149]  # of the table
-HEAD = 120  # bytes before the parts of the buffer, each of which begins where a line of 64 bytes does
+HEAD = 120  # bytes before the parts of the buffer, which are aligned to 64 bytes
 SLOT = 0.34
 
 

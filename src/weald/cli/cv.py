@@ -66,11 +66,11 @@ def cv(
 def _one(estimator: "TreeModel", rows: "LabeledRows", train: "IntArray", test: "IntArray") -> dict[str, float]:
     from sklearn.base import clone
 
-    from weald.reports.metrics import judge
+    from weald.reports.metrics import compute_scores
     from weald.reports.predictions import held_out
 
     model = clone(estimator).fit(rows.X.take(train), rows.y[train])
-    return {score.name: score.value for score in judge(held_out(model, rows.X.take(test), rows.y[test]))}
+    return {score.name: score.value for score in compute_scores(held_out(model, rows.X.take(test), rows.y[test]))}
 
 
 def _means(scores: list[dict[str, float]]) -> dict[str, dict[str, float]]:

@@ -34,7 +34,7 @@ def evaluate(
     from weald.data.table import TrainingArguments
     from weald.estimators.metrics import confusion
     from weald.estimators.training_data import is_training_data
-    from weald.reports.metrics import judge
+    from weald.reports.metrics import compute_scores
     from weald.reports.predictions import held_out
 
     forest = load_model(model)
@@ -50,7 +50,8 @@ def evaluate(
         has_bags = all(o.bags.bootstrap and o.resampling == "bagging" for o in forest.forest_.origins)
         warned.append(SEEN + (OUT_OF_BAG if has_bags else ""))
     metrics = [
-        {"rows": "file", "metric": s.name, "value": s.value, "low": s.low, "high": s.high} for s in judge(predictions)
+        {"rows": "file", "metric": s.name, "value": s.value, "low": s.low, "high": s.high}
+        for s in compute_scores(predictions)
     ]
     facts: Facts = {"rows": len(y), "rows_without_target": n_dropped, "metrics": metrics, "warnings": warned}
     facts["target"] = target_of(forest, target)

@@ -80,7 +80,8 @@ def _features(model: "TreeModel") -> list[Facts]:
 
 def _show(facts: Facts) -> None:
     asked = facts["params"].get("oob_score")
-    score = asked if isinstance(asked, str) else "accuracy" if facts["classes"] is not None else "R²"
+    scores = {"classification": "accuracy", "survival": "concordance"}
+    score = asked if isinstance(asked, str) else scores.get(facts["task"], "R²")
     several = facts["n_targets"] > 1
     prints = facts["fingerprint"] if several else [facts["fingerprint"]]
     lines = {

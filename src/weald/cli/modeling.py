@@ -29,7 +29,6 @@ from weald.data.schema import DATES
 from weald.data.task import Task
 from weald.data.types import Array, FloatArray
 from weald.estimators.base import TreeModel
-from weald.estimators.multi_output import forests_of
 
 MODELS = {"forest": "RandomForest", "extra": "ExtraTrees", "tree": "DecisionTree"}
 
@@ -70,6 +69,11 @@ def take_rows(table: arrow.Table, plan: ColumnPlan) -> LabeledRows:
 
 def read_target(column: arrow.Column, task: Task) -> Array:
     """Read the target as an array."""
+    if task is Task.SURVIVAL:
+        raise UserError(
+            "This is a survival model, whose target is a time and an event. The command line reads one target column: "
+            "use model.score(X, y) or weald.importance in Python."
+        )
     if task is Task.REGRESSION:
         return _numbers(column, "The target")
     if not is_usable(column.type):
@@ -130,7 +134,7 @@ def load_model(path: Path) -> TreeModel:
 
 def task_of(model: TreeModel) -> Task:
     """Return the task of a model."""
-    return forests_of(model)[0].task
+    return model.task
 
 
 def names_of(model: TreeModel) -> list[str]:

@@ -183,7 +183,7 @@ def _divide(rows: "LabeledRows", share: float, task: "Task", seed: int) -> "tupl
 def evaluate_model(trained: Trained) -> list[MetricRow]:
     """Compute metrics out-of-bag and on held-out rows. The model keeps its out-of-bag score, for `weald inspect`."""
     from weald.cli.modeling import quiet_warnings
-    from weald.reports.metrics import judge
+    from weald.reports.metrics import compute_scores
     from weald.reports.predictions import held_out, out_of_bag
 
     model, rows, test = trained.model, trained.rows, trained.test
@@ -199,7 +199,7 @@ def evaluate_model(trained: Trained) -> list[MetricRow]:
         {"rows": a.source, "metric": s.name, "value": s.value, "low": s.low, "high": s.high}
         for a in sources
         if a is not None
-        for s in judge(a)
+        for s in compute_scores(a)
     ]
 
 

@@ -438,7 +438,7 @@ def send_table(
     narrow = [codes.astype(f"u{width}") for (codes, _, _), width in zip(columns, outline.widths, strict=True)]
     highs = CodeMaxima({f: light(columns[f][2]) for f in many}, {f: float(columns[f][1][0]) for f in many})
     rows = Rows(table.target, table.weight, table.groups, table.strata, codes.values)
-    sent = [  # one at a time: a chunk that was sent need not stay in local memory
+    sent = [  # one at a time, so that chunks that were sent can be freed
         cluster.send(Chunk(min(ROWS_SENT, table.n_rows - i), [pack(codes[i : i + ROWS_SENT]) for codes in narrow]))
         for i in range(0, table.n_rows, ROWS_SENT)
     ]

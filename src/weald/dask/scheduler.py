@@ -169,7 +169,7 @@ class Scheduler:
         """Wait for trees and the errors of sets of them, and report progress."""
         listener = progress.listener()
         joining = Joining(n_trees, min(count_threads(None), JOINERS))
-        judged, n_done = ErrorsBySet(jobs.n_told, len(self.blocks)), 0
+        measured, n_done = ErrorsBySet(jobs.n_told, len(self.blocks)), 0
         results = jobs.results()
         try:
             for i, thing in results:
@@ -177,17 +177,17 @@ class Scheduler:
                     joining.add(i, thing)
                     n_done += thing.n_trees
                 else:
-                    judged.add(i - jobs.n_tasks, thing)
-                if isinstance(watch, progress.Progress) and judged.error is not None:
-                    watch.note = f"  out-of-bag error {judged.error:.4g}"
+                    measured.add(i - jobs.n_tasks, thing)
+                if isinstance(watch, progress.Progress) and measured.error is not None:
+                    watch.note = f"  out-of-bag error {measured.error:.4g}"
                 if watch:
-                    watch(min(n_done / n_trees, 1.0 if judged.is_complete() else 0.99))
-                if listener and i < jobs.n_tasks and listener(Growing(n_done, n_trees, judged.error)):
+                    watch(min(n_done / n_trees, 1.0 if measured.is_complete() else 0.99))
+                if listener and i < jobs.n_tasks and listener(Growing(n_done, n_trees, measured.error)):
                     raise ParameterError(
                         "A callback asked to stop the fit, but a fit on a cluster grows all trees at the same time. "
                         "Leave the callback out, or fit on one machine."
                     )
-            return joining.forest(), judged.errors
+            return joining.forest(), measured.errors
         finally:
             results.close()
             joining.close()

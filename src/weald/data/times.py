@@ -21,7 +21,7 @@ from weald.data.types import Array, FloatArray, Label
 from weald.errors import DataTypeError
 
 UNITS = {DATES: "days since 1970-01-01 UTC", DURATIONS: "days"}
-KIND_OF = {"M": DATES, "m": DURATIONS}  # by NumPy's letter
+KIND_OF = {"M": DATES, "m": DURATIONS}  # names of units by NumPy's code
 DATE_TYPES = (dt.date, np.datetime64)  # datetime and pandas.Timestamp are subclasses
 DURATION_TYPES = (dt.timedelta, np.timedelta64)
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)

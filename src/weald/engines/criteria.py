@@ -19,7 +19,7 @@ ALIASES = {"log_loss": "entropy"}  # scikit-learn's other name for the same impu
 
 @cache
 def tasks() -> dict[str, Task]:
-    """Map each criterion to its task, in the core's order."""
+    """Map each criterion of classes and numbers to its task, in the core's order."""
     from weald import _core  # imported here so that the compiled core is loaded only if it is used
 
     return {name: Task.CLASSIFICATION if of_classes else Task.REGRESSION for name, of_classes in _core.criteria()}
@@ -36,6 +36,8 @@ def names(task: str) -> tuple[str, ...]:
     >>> criteria.canonical("log_loss")
     'entropy'
     """
+    if task == Task.SURVIVAL:
+        return definition.OF_SURVIVAL
     own = tuple(name for name, of_task in tasks().items() if of_task == task)
     return own + tuple(alias for alias, name in ALIASES.items() if name in own)
 

@@ -1,6 +1,6 @@
 """The words of the rows that a data hash covers, and the group in which rows are multiplied.
 
-    row_words      a table                   -> words hashed beside the values of X, and how often each row counts
+    row_words      a table                   -> words hashed beside the values of X, and the count of each row
     dense_blocks   a table                   -> its X in blocks of rows, sparse tables included
     join           products of parts         -> the product of all rows
     digest         product, description      -> the data hash
@@ -70,6 +70,6 @@ def join(products: Iterable[int]) -> int:
 
 
 def digest(product: int, description: Mapping[str, object]) -> str:
-    """Return the SHA-256 of what the numbers in rows stand for, and the product of the rows."""
+    """Return the SHA-256 of the description (what numbers in rows mean) and the product of the rows."""
     text = json.dumps(description, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode() + product.to_bytes(PRODUCT_BYTES, "little")).hexdigest()

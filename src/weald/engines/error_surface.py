@@ -3,7 +3,7 @@
 SurfaceSettings   stopping rules, and which votes the nodes have
 SurfaceTrees      some trees, the rows that are new to them, and the votes of their nodes
 SurfaceSums       sums of votes so far, to which an engine adds
-KnownRows         what the rows really are
+KnownRows         the targets and weights of the rows
 SurfaceErrors     the errors after some of the trees
 """
 
@@ -40,8 +40,8 @@ class SurfaceTrees:
     forest: Forest
     outside: BoolArray  # trees x rows: the row is new to the tree
     votes: Sequence[FloatArray]  # nodes x width: what each node adds to the sums
-    weight: FloatArray  # by tree: of its votes; 0: it has none
-    judged: BoolArray  # by tree: compute errors after it
+    weight: FloatArray  # weight of each tree's votes; 0 if it has none
+    scored: BoolArray  # whether to compute errors after each tree
 
 
 @dataclass(frozen=True)
@@ -49,18 +49,18 @@ class SurfaceSums:
     """Sums of votes, which grow from tree to tree."""
 
     sums: FloatArray  # rows x width x settings
-    weight: FloatArray  # by row: of the trees that voted
+    weight: FloatArray  # weight of the trees that voted for each row
     leaves: IntArray  # by setting: number of leaves of all trees
 
     @classmethod
     def empty(cls, n_rows: int, width: int, n_settings: int) -> "SurfaceSums":
-        """Begin without a tree."""
+        """Return the sums of no trees."""
         return cls(np.zeros((n_rows, width, n_settings)), np.zeros(n_rows), np.zeros(n_settings, dtype=np.int64))
 
 
 @dataclass(frozen=True)
 class KnownRows:
-    """The targets of the rows."""
+    """The targets and weights of the rows."""
 
     classes: IntArray | None
     numbers: FloatArray | None  # scaled like the votes of nodes, so that squares do not overflow
@@ -68,11 +68,11 @@ class KnownRows:
 
 
 class SurfaceErrors(NamedTuple):
-    """The errors after each judged tree, of rows that some tree has voted for."""
+    """The errors after each scored tree, of rows that some tree has voted for."""
 
-    losses: FloatArray  # judged x settings: sum of weight x loss, in the order of `forest.error_sums`
-    squares: FloatArray  # judged x settings: sum of weight x (squared error - mean)^2; without entries for classes
-    weight: FloatArray  # by judged tree: sum of their weights
+    losses: FloatArray  # scored x settings: sum of weight x loss, in the order of `forest.error_sums`
+    squares: FloatArray  # scored x settings: sum of weight x (squared error - mean)^2; without entries for classes
+    weight: FloatArray  # sum of the weights up to each scored tree
     weight_squares: FloatArray  # sum of the squares of their weights
     n_rows: IntArray
-    leaves: IntArray  # judged x settings: number of leaves of all trees so far
+    leaves: IntArray  # scored x settings: number of leaves of all trees so far

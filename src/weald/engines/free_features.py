@@ -39,7 +39,7 @@ class FreeFeatures:
     """
 
     groups: tuple[tuple[int, ...], ...]
-    n_points: npt.NDArray[np.uint32]  # by feature
+    n_points: npt.NDArray[np.uint32]  # indexed by feature
     has_categories: BoolArray  # by feature: whether it is split by sets
     place: npt.NDArray[np.int32]  # by node: number of points up to the threshold, for splits by thresholds
 

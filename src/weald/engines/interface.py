@@ -57,7 +57,7 @@ class PermutationTask:
     is_new: BoolArray  # trees x rows: whether the row is new to the tree
     order: IntArray  # rows in rank order
     target: FloatArray  # by row: a number, or a class code
-    weight: FloatArray  # by row
+    weight: FloatArray  # indexed by row
     group_of: IntArray  # by feature: its group; -1: it is not permuted
     group_id: IntArray  # by group: part of the address of its draws
     repeat: int = 0  # also part of the address
@@ -374,7 +374,7 @@ class LocalEngine:
             return self.grow(codes, growth, seed, 0, n_trees, n_threads, watch, ccp_alpha), None
 
         def grow(first: int, n_more: int) -> Forest:
-            only = watch if n_more == n_trees else None  # in several steps, the listener is called after each
+            only = watch if n_more == n_trees else None  # grown in several steps, with a callback after each
             return self.grow(codes, growth, seed, first, n_more, n_threads, only, ccp_alpha)
 
         return grow_in_steps(grow, listener, add_votes, n_trees, n_threads), None

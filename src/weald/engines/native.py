@@ -340,7 +340,7 @@ class NativeEngine(LocalEngine):
             None if known.classes is None else np.ascontiguousarray(known.classes, dtype=np.int32),
             known.numbers,
             known.weight,
-            trees.judged.view(np.uint8),
+            trees.scored.view(np.uint8),
             state.sums,
             state.weight,
             state.leaves,

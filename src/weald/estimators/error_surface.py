@@ -114,8 +114,8 @@ class ErrorSurface:
         ----------
         rule : {"minimum", "one_standard_error"}, default="minimum"
             The setting of the lowest error; or, of all settings within one standard error of it, the one with the
-            fewest leaves. Of equal errors, too, the one with the fewest leaves is taken. Settings with so few trees
-            that rows cannot be scored, which others can, are left out.
+            fewest leaves. Ties, too, go to the fewest leaves. Settings with so few trees that they score fewer
+            rows than others are excluded.
 
         Returns
         -------
@@ -256,10 +256,10 @@ def measure_surface(
     ]
     for number in axes.get("n_estimators", []):
         limits_for(rows.model, {"n_estimators": number})
-    judged = _Pass(rows, rules, [int(n) for n in n_trees], scoring).run(verbose)
+    scored = _Pass(rows, rules, [int(n) for n in n_trees], scoring).run(verbose)
     shape = tuple(map(len, of_growth.values()))
     # The number of trees is the last axis of the pass; it takes its place among the others.
-    arrays = [array.reshape(*shape, len(n_trees)) for array in judged]
+    arrays = [array.reshape(*shape, len(n_trees)) for array in scored]
     if "n_estimators" in axes:
         arrays = [np.moveaxis(array, -1, list(axes).index("n_estimators")) for array in arrays]
     else:
@@ -410,7 +410,7 @@ class _Pass:
     def _measure_block(
         self, block: Sequence[tuple[Limits, float]], last: int
     ) -> Iterator[tuple[int, Iterable[tuple[int, tuple[FloatArray, ...]]]]]:
-        """Add the votes of some trees at a time; yield the number of trees so far, and the results after each judged.
+        """Add the votes of the trees in batches; yield the number of trees so far, and results after each scored tree.
 
         The results are errors, standard errors, leaves, fractions of the rows and their number.
         """
@@ -420,16 +420,16 @@ class _Pass:
         state = SurfaceSums.empty(self.table.n_rows, self.forest.width, len(block))
         for begin, end in self._parts(len(block), len(different), last):
             some = self.forest.take(range(begin, end))
-            judged = np.isin(np.arange(begin + 1, end + 1), self.n_trees)
+            scored = np.isin(np.arange(begin + 1, end + 1), self.n_trees)
             trees = SurfaceTrees(
                 some,
                 self.rows.outside(begin, end, self.n_threads),
                 [self._votes(some.with_shrinkage(shrinkage)) for shrinkage in different],
                 _vote_weights(some),
-                judged & (self.scoring is None),
+                scored & (self.scoring is None),
             )
             found = self.rows.engine.add_to_surface(trees, self.table.X, settings, self.known, state, self.n_threads)
-            numbers = (np.flatnonzero(judged) + begin + 1).tolist()
+            numbers = (np.flatnonzero(scored) + begin + 1).tolist()
             if self.scoring is None:
                 yield end, zip(numbers, self._errors(found), strict=True)
             else:
@@ -457,7 +457,7 @@ class _Pass:
         return votes * np.repeat(_vote_weights(trees), np.diff(trees.tree_start))[:, None]
 
     def _errors(self, found: SurfaceErrors) -> Iterator[tuple[FloatArray, ...]]:
-        """Return errors, standard errors, leaves, fractions and numbers of rows after each judged tree."""
+        """Return errors, standard errors, leaves, fractions and numbers of rows after each scored tree."""
         exponent = int(np.frexp(self.weight.max())[1])  # by which weights were scaled to at most 1
         for j, weight in enumerate(found.weight):
             share, nothing = found.n_rows[j] / self.table.n_rows, np.full(found.leaves.shape[1], np.nan)
@@ -470,7 +470,7 @@ class _Pass:
             if self.known.classes is not None:
                 spread = np.sqrt(error * (1.0 - error) / n)
             else:
-                with np.errstate(over="ignore"):  # with huge numbers
+                with np.errstate(over="ignore"):  # overflow with very large numbers
                     error = np.ldexp(error, 2 * self.scale)
                     spread = np.ldexp(np.sqrt(found.squares[j] / weight), 2 * self.scale) / math.sqrt(n)
             same = np.ones(len(error))
@@ -485,10 +485,10 @@ class _Pass:
         if not known.any():
             return nothing, *of_rows
         # A score needs a few arrays of the size of the sums of a setting.
-        n_judges = min(self.n_threads, max(1, LEAF_BYTES // (32 * self.forest.width * self.table.n_rows)))
-        judge = partial(self._score, state, known)
-        with ThreadPoolExecutor(n_judges) as pool:
-            return np.array(list(pool.map(judge, range(len(nothing))))), *of_rows
+        n_at_once = min(self.n_threads, max(1, LEAF_BYTES // (32 * self.forest.width * self.table.n_rows)))
+        score = partial(self._score, state, known)
+        with ThreadPoolExecutor(n_at_once) as pool:
+            return np.array(list(pool.map(score, range(len(nothing))))), *of_rows
 
     def _score(self, state: SurfaceSums, known: BoolArray, setting: int) -> float:
         """Return minus the score of a setting."""

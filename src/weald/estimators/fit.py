@@ -13,7 +13,7 @@ unchanged.
 
 import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
@@ -43,6 +43,7 @@ from weald.forest.forest import Forest
 
 if TYPE_CHECKING:
     from weald.estimators.base import TreeModel
+    from weald.estimators.survival.models import TreeSurvival
 
 Model = TypeVar("Model", bound="TreeModel")
 
@@ -67,6 +68,9 @@ LEARNED = frozenset(
         "altered_by_",
         "tree_",
         "leaf_targets_",
+        "leaf_times_",
+        "unique_times_",
+        "event_times_",
         "kept_errors_",
         "calibrator_",
         "thinning_",
@@ -103,6 +107,10 @@ def fit(model: "TreeModel", data: TrainingArguments, checkpoint: Checkpoint | No
         checkpoint = replace(checkpoint, model=learned)
     features, plan = features_of(learned), _plan_trees(model, checkpoint)
     before = model if getattr(model, "warm_start", False) and is_fitted(model) else None
+    if model.task is Task.SURVIVAL:
+        from weald.estimators.survival.training_times import learn_times  # on use, as below
+
+        data = learn_times(learned, data, has_checkpoint=checkpoint is not None)
 
     engine = open_engine(model.engine, data.X)
     for keeps, attach in (("keep_targets", "attach_targets"), ("keep_errors", "attach_errors")):
@@ -259,8 +267,12 @@ def train(
             growing.require_votes(forest)
             if given == params.OUT_OF_BAG:
                 forest, votes = forest.with_shrinkage(_choose(learned, engine, codes, reading, forest)), None
-            found = out_of_bag.estimate_out_of_bag(grower.bagged(forest), reading, votes) if plan.wants_votes else None
+            wants_estimate = plan.wants_votes and learned.task is not Task.SURVIVAL
+            found = out_of_bag.estimate_out_of_bag(grower.bagged(forest), reading, votes) if wants_estimate else None
     learned.forest_ = features.keep(forest, reading)
+    if learned.task is Task.SURVIVAL:
+        _keep_times(cast("TreeSurvival", learned), grower, wants_votes=plan.wants_votes)
+        return
     if found is not None:
         from weald.estimators.error_surface import rows_outside_bags  # imported on use, to keep `import weald` fast
 
@@ -270,6 +282,22 @@ def train(
             learned.__dict__["calibrator_"] = replace(found.calibrator(method), voting=voting_of(learned))
     _keep(learned, grower, found)
     _warn_of_idle_class_weights(learned)
+
+
+def _keep_times(learned: "TreeSurvival", grower: Grower, *, wants_votes: bool) -> None:
+    """Keep the times of the leaves of a survival model, and the out-of-bag estimates."""
+    from weald.engines import leaf_times  # imported on use: `import weald` is faster without
+    from weald.estimators.survival.out_of_bag import estimate
+
+    engine, codes, reading = grower.engine, grower.codes, grower.reading
+    require_same_data(learned.forest_, codes, reading)  # after a warm start
+    learned.leaf_times_ = leaf_times.collect(
+        *(engine, codes, reading.table, learned.growth_, learned.forest_, learned.unique_times_, grower.n_threads)
+    )
+    if wants_votes:
+        found = estimate(learned, grower.bagged(learned.forest_), reading)
+        learned.__dict__.update({"oob_": found, "oob_prediction_": found.predictions})
+        learned.__dict__.update(oob_fraction_=found.share, oob_error_=found.error, oob_score_=found.score)
 
 
 def _keep(learned: "TreeModel", grower: Grower, found: OutOfBag | None) -> None:
@@ -422,6 +450,12 @@ def _require_same_schema(learned: "TreeModel", features: Features, before: "Tree
             f"criterion={learned.growth_.criterion!r} differs from the {before.growth_.criterion!r} of the trees that "
             "warm_start=True keeps. Give the same criterion, or set warm_start=False to start over."
         )
+    for name in ("unique_times_", "event_times_"):
+        if not same_values(vars(learned).get(name), vars(before).get(name)):
+            raise DataError(
+                "The times in y differ from those of the trees that warm_start=True keeps, so their risks cannot be "
+                "averaged. Give the same rows, or set warm_start=False to start over."
+            )
     if learned.task is Task.CLASSIFICATION and not same_values(learned.classes_, before.classes_):
         raise DataError(
             f"y has the classes {multi_output.listed(learned.classes_)}, but warm_start=True continues trees "

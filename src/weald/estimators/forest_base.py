@@ -6,7 +6,7 @@ RandomForest    a model of many trees
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex, cast, overload
 
 import numpy as np
 from scipy import sparse
@@ -14,8 +14,9 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data.table import TrainingArguments
+from weald.data.task import Task
 from weald.data.types import ColumnLike, FloatArray, IntArray, Label, TableLike
-from weald.errors import DataError
+from weald.errors import DataError, ParameterError
 from weald.estimators.base import TreeModel
 from weald.estimators.calibration.calibrator import require_uncalibrated
 from weald.estimators.callbacks import CALLBACKS, CallbackSupportMixin, fit_with_callbacks
@@ -29,6 +30,8 @@ from weald.estimators.prediction import find_leaves, mark_paths
 from weald.estimators.tree_base import SingleTree
 
 if TYPE_CHECKING:
+    from weald.estimators.survival.models import TreeSurvival
+    from weald.estimators.survival.out_of_bag import SurvivalOutOfBag
     from weald.forest.compaction import Thinning
     from weald.inspection.neighbors import LeafRows, Neighbors
     from weald.inspection.row_explanation import ForestRowExplanation
@@ -114,7 +117,7 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         *,
         groups: ColumnLike = None,
         stratify: ColumnLike = None,
-    ) -> OutOfBag | OutOfBagOfTargets:
+    ) -> "OutOfBag | OutOfBagOfTargets | SurvivalOutOfBag":
         """Compute out-of-bag predictions and errors, given the training data again.
 
         Bags are drawn again from the seeds of the trees, so this works for every forest with bags: fitted without
@@ -130,7 +133,8 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         -------
         weald.estimators.out_of_bag.OutOfBag
             The content of `oob_`, with rows in the given order. For multi-output it has `averages` (by target:
-            probabilities or means of each row), `score`, `error` and `share`.
+            probabilities or means of each row), `score`, `error` and `share`. Of survival forests a
+            `weald.estimators.survival.out_of_bag.SurvivalOutOfBag`.
         """
         from weald.estimators.error_surface import rows_outside_bags
         from weald.estimators.training_data import open_bags, read_training_data
@@ -139,6 +143,10 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         data = TrainingArguments(X, y, sample_weight, groups, stratify)
         if not is_multi_output(self):
             bagged, reading = open_bags(self, data)
+            if self.task is Task.SURVIVAL:
+                from weald.estimators.survival.out_of_bag import estimate
+
+                return estimate(cast("TreeSurvival", self), bagged, reading)
             found = estimate_out_of_bag(bagged, reading)
             found.rows_to_score = rows_outside_bags(self, bagged.engine, bagged.codes, reading)
             return found
@@ -299,7 +307,13 @@ class RandomForest(CallbackSupportMixin, TreeModel):
         from weald.forest.compaction import choose_trees
 
         check_is_fitted(self, "forest_")
-        errors = self.oob_.curve.error if hasattr(self, "oob_") else None
+        if self.task is Task.SURVIVAL and tolerance is not None:
+            raise ParameterError(
+                f"tolerance={tolerance!r} needs the out-of-bag error after each tree, which survival forests do not "
+                "have. Give n_trees or max_bytes."
+            )
+        has_errors = hasattr(self, "oob_") and self.task is not Task.SURVIVAL
+        errors = self.oob_.curve.error if has_errors else None
         thinning = choose_trees(self.forest_, errors, n_trees, max_bytes, tolerance)
         thinned = self[: thinning.n_trees]
         thinned.thinning_ = thinning

@@ -31,6 +31,8 @@ SCHEMA = {
     "categories_": "categories",
     "n_outputs_": "numbers of targets",
     "classes_": "classes",
+    "unique_times_": "times",
+    "event_times_": "times with events",
     "_kept_": "prototypes",
     "_columns_": "columns",
 }
@@ -80,6 +82,9 @@ def merge(models: Iterable[AnyForest]) -> AnyForest:
     _warn_of_duplicates(given)
     of_targets = zip(*map(forests_of, given), strict=True)
     merged = _with_forests(given[0], [reduce(Forest.join, forests) for forests in of_targets])
+    if "leaf_times_" in vars(given[0]):
+        times = [vars(model)["leaf_times_"] for model in given]
+        merged.__dict__["leaf_times_"] = reduce(lambda one, two: one.join(two, merged.forest_), times)
     for model in given[1:]:
         note_mixed(merged, model, "merge")
     for name in ("n_samples_fit_", "target_name_", "data_hash_"):
@@ -100,6 +105,8 @@ def take_trees(model: AnyForest, trees: Sequence[int]) -> AnyForest:
     targets: LeafTargets | None = vars(model).get("leaf_targets_")
     if targets is not None and targets.forest is model.forest_:
         taken.__dict__["leaf_targets_"] = targets.take(trees, taken.forest_)
+    if "leaf_times_" in vars(model):
+        taken.__dict__["leaf_times_"] = vars(model)["leaf_times_"].take(trees, taken.forest_)
     return taken
 
 
@@ -110,7 +117,8 @@ def _with_forests(model: AnyForest, forests: Sequence[Forest]) -> AnyForest:
     else:
         made.forests_ = tuple(forests)
     made.n_estimators = forests[0].n_trees
-    for name in ("leaf_targets_", "kept_errors_", "_training_bags"):  # computed from other trees or another table
+    # Computed from other trees or another table
+    for name in ("leaf_targets_", "leaf_times_", "kept_errors_", "_training_bags"):
         made.__dict__.pop(name, None)
     return drop_out_of_bag(made)
 

@@ -111,7 +111,7 @@ def _mean_error(table: Table, found: OutOfBagVotes) -> float:
         return mean_loss(wrong.astype(np.float64), up_to_one(weight), known)
     scale = scale_of(table.target)
     apart = np.ldexp(table.target, -scale) - np.ldexp(found.sums, -scale)
-    with np.errstate(over="ignore"):  # with huge numbers it overflows
+    with np.errstate(over="ignore"):  # overflows with very large numbers
         return float(np.ldexp(mean_loss(apart * apart, up_to_one(weight), known), 2 * scale))
 
 

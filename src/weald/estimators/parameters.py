@@ -43,7 +43,7 @@ class GrowthParams(TypedDict, total=False):
             'How splits are scored. Classifiers: "gini", "entropy" (also "log_loss") or "misclassification". The last '
             "is for study: it ignores splits that leave the majority class of both sides unchanged, so its trees are "
             'often worse. Regressors: "squared_error"; "poisson" for counts and other targets of at least 0; '
-            '"absolute_error", with which leaves predict medians.',
+            '"absolute_error", with which leaves predict medians. Survival: "log_rank".',
         ),
     ]
     max_depth: Annotated[
@@ -106,15 +106,6 @@ class GrowthParams(TypedDict, total=False):
         ),
     ]
     verbose: Annotated[int, Doc("int", 0, "1 shows progress and the time left on stderr.")]
-    ccp_alpha: Annotated[
-        float,
-        Doc(
-            "float",
-            0.0,
-            "Cost-complexity pruning: keep the smallest subtree with minimal impurity + ccp_alpha * leaves. 0.0: do "
-            "not prune.",
-        ),
-    ]
     max_bins: Annotated[
         int | None,
         Doc(
@@ -157,16 +148,6 @@ class GrowthParams(TypedDict, total=False):
 class ColumnParams(TypedDict, total=False):
     """Parameters about single columns of X."""
 
-    monotonic_cst: Annotated[
-        ByFeature,
-        Doc(
-            "array of int, dict or None",
-            None,
-            "Monotonic constraints by feature: 1 increasing, -1 decreasing, 0 none. A dict is by name. A classifier's "
-            "constraints apply to the probability of the second class; more than two classes are refused. Missing "
-            "values are not constrained.",
-        ),
-    ]
     interaction_cst: Annotated[
         object,
         Doc(
@@ -212,20 +193,49 @@ SHRINKAGE = (
 )
 
 
-class TreeParams(GrowthParams, ColumnParams, total=False):
+SPLITTER = Doc(
+    '{"best", "random"}',
+    "best",
+    "Which split a feature offers: its best one, or one at a random place between the minimum and the maximum "
+    "of the node.",
+)
+
+
+class PruningParams(TypedDict, total=False):
+    """Pruning by the impurities of nodes. Those of survival trees do not add up."""
+
+    ccp_alpha: Annotated[
+        float,
+        Doc(
+            "float",
+            0.0,
+            "Cost-complexity pruning: keep the smallest subtree with minimal impurity + ccp_alpha * leaves. 0.0: do "
+            "not prune.",
+        ),
+    ]
+
+
+class MonotonicParams(TypedDict, total=False):
+    """Constraints of the values of nodes. Those of survival trees are curves."""
+
+    monotonic_cst: Annotated[
+        ByFeature,
+        Doc(
+            "array of int, dict or None",
+            None,
+            "Monotonic constraints by feature: 1 increasing, -1 decreasing, 0 none. A dict is by name. A classifier's "
+            "constraints apply to the probability of the second class; more than two classes are refused. Missing "
+            "values are not constrained.",
+        ),
+    ]
+
+
+class TreeParams(GrowthParams, PruningParams, MonotonicParams, ColumnParams, total=False):
     """A single tree."""
 
     shrinkage: Annotated[float, Doc("float", 0.0, SHRINKAGE)]
 
-    splitter: Annotated[
-        str,
-        Doc(
-            '{"best", "random"}',
-            "best",
-            "Which split a feature offers: its best one, or one at a random place between the minimum and the maximum "
-            "of the node.",
-        ),
-    ]
+    splitter: Annotated[str, SPLITTER]
 
 
 class TargetParams(TypedDict, total=False):
@@ -347,7 +357,7 @@ class BagClassifierParams(TypedDict, total=False):
     ]
 
 
-class ForestParams(BagParams, GrowthParams, ColumnParams, total=False):
+class ForestParams(BagParams, GrowthParams, PruningParams, MonotonicParams, ColumnParams, total=False):
     """A forest."""
 
     shrinkage: Annotated[
@@ -368,6 +378,16 @@ class ForestParams(BagParams, GrowthParams, ColumnParams, total=False):
             "tree, and with `keep_targets` about 1.5 bytes for each row and tree.",
         ),
     ]
+
+
+class SurvivalTreeParams(GrowthParams, ColumnParams, total=False):
+    """A single survival tree."""
+
+    splitter: Annotated[str, SPLITTER]
+
+
+class SurvivalForestParams(BagParams, GrowthParams, ColumnParams, total=False):
+    """A survival forest."""
 
 
 class ForestRegressorParams(ForestParams, TargetParams, total=False):
@@ -418,6 +438,34 @@ ATTRIBUTES = (
         True,
     ),
     Attribute("estimators_", "list of DecisionTreeRegressor", "The trees, created on access.", Task.REGRESSION, True),
+    Attribute("estimators_", "list of SurvivalTree", "The trees, created on access.", Task.SURVIVAL, True),
+    Attribute("oob_score_", "float", "Out-of-bag concordance index.", Task.SURVIVAL, True),
+    Attribute("oob_error_", "float", "1 - `oob_score_`.", Task.SURVIVAL, True),
+    Attribute(
+        "oob_prediction_",
+        "array of shape (n_rows,)",
+        "Out-of-bag risks; NaN for rows in every bag.",
+        Task.SURVIVAL,
+        True,
+    ),
+    Attribute(
+        "unique_times_",
+        "array of shape (n_times,)",
+        "The distinct times of the training rows, ascending: the steps of survival and cumulative hazard functions.",
+        Task.SURVIVAL,
+    ),
+    Attribute(
+        "event_times_",
+        "array of shape (n_event_times,)",
+        "Those at which a row had the event. The risk is the sum of the cumulative hazard over them.",
+        Task.SURVIVAL,
+    ),
+    Attribute(
+        "leaf_times_",
+        "weald.forest.leaf_times.LeafTimes",
+        "Events and censored rows of each leaf by time.",
+        Task.SURVIVAL,
+    ),
     Attribute("estimator_", "estimator", "A tree that is not fitted, with the parameters of the trees.", None, True),
     Attribute(
         "estimators_samples_",
@@ -551,6 +599,8 @@ def _document(kind: type, docs: Mapping[str, Doc], attributes: Sequence[Attribut
     summary, examples = inspect.cleandoc(kind.__doc__ or "").split("Examples\n--------\n")
     task = getattr(kind, "task", None)
     known = [entry for entry in ATTRIBUTES if entry.task in (None, task) and entry.is_forest in (None, is_forest)]
+    if task is Task.SURVIVAL:  # whose y has two columns
+        known = [entry for entry in known if entry.name != "target_name_"]
     known = known if task else []  # estimators without predictions have their own attributes
     takes = [_entry(name, f"{doc.kinds}, default={_shown(doc.default)}", doc.text) for name, doc in docs.items()]
     has = [_entry(entry.name, entry.kinds, entry.text) for entry in (*known, *attributes)]

@@ -72,7 +72,7 @@ def read_row(model: "TreeModel", x: Any) -> Matrix:
         raise DataError(f"x cannot be read as a row: {error}. Give a value for each feature, as in X[0].") from error
     if is_row:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "X does not have valid feature names")  # they are given by place
+            warnings.filterwarnings("ignore", "X does not have valid feature names")  # values are matched by position
             return read_matrix(model, [list(x)])
     rows = read_matrix(model, x)
     if rows.shape[0] != 1:
@@ -185,7 +185,7 @@ def _is_plain(model: "TreeModel", X: TableLike) -> bool:
         and X.dtype.isnative
         and X.flags.aligned
         and X.shape[0] > 0
-        and (X.base is None or (type(X.base) is np.ndarray and X.base.base is None))  # not mapped from a file
+        and (X.base is None or (type(X.base) is np.ndarray and X.base.base is None))  # not a memory map
         and "forest_" in vars(model)
         and "sample_kind_" not in vars(model)
         and X.shape[1] == model.n_features_in_

@@ -39,6 +39,8 @@ from weald.estimators.out_of_bag import Bagged, require_bags
 from weald.estimators.prediction import read_matrix, voting_of
 from weald.estimators.resampling import BAGGING
 from weald.estimators.same_data import OTHER_VALUES, other_data, require_same_data, values_of
+from weald.estimators.survival.refusals import refuse_survival
+from weald.estimators.survival.training_times import number_again, times_and_events
 from weald.forest import votes
 from weald.forest.forest import Forest
 
@@ -59,7 +61,7 @@ class TrainingData:
     engine: Engine
     codes: Codes
     reading: Reading
-    with_bags: bool = False  # else every row is new to every tree
+    with_bags: bool = False  # otherwise every row is new to every tree
 
     @property
     def forest(self) -> Forest:
@@ -155,6 +157,7 @@ class TrainingData:
 
     def losses(self, averages: FloatArray) -> FloatArray:
         """Compute the loss of each row: 1 for a wrong class, or the squared error; NaN without a prediction."""
+        refuse_survival(self.model, "This", "Use `score`, `brier_score` and weald.importance.")
         target = self.reading.table.target
         if self.reading.table.task is Task.REGRESSION:
             return (target - averages) ** 2
@@ -164,6 +167,8 @@ class TrainingData:
     def labels(self) -> Array:
         """The targets as the user gave them."""
         target, classes = self.reading.table.target, self.reading.classes
+        if self.model.task is Task.SURVIVAL:
+            return times_and_events(self.model, target)
         return target if classes is None else classes[target]
 
     def for_all_rows(self, found: FloatArray) -> FloatArray:
@@ -246,10 +251,12 @@ def open_bags(model: "TreeModel", data: TrainingArguments) -> tuple[Bagged, Read
     return training.bagged(), training.reading
 
 
-def read_as_fit(model: Model, engine: Engine, data: TrainingArguments) -> tuple[Model, Reading]:
+def read_as_fit(model: Model, engine: Engine, data: TrainingArguments, *, new: bool = False) -> tuple[Model, Reading]:
     """Read a table as a fit does. Also returns the copy of the model that has learned its columns."""
     reader = unfitted_copy(model)  # reading sets attributes
     reader.seed_ = model.seed_
+    if model.task is Task.SURVIVAL:
+        data = number_again(model, data, new=new)
     return reader, features_of(reader).read(engine, data, model)
 
 
@@ -260,8 +267,8 @@ def require_same_columns(model: Model, reader: Model, reading: Reading) -> None:
 
 
 def _read(model: "TreeModel", data: TrainingArguments, *, new: bool = False) -> TrainingData:
-    engine = open_engine(model.engine, data.X).local  # even if the trees were grown elsewhere
-    reader, reading = read_as_fit(model, engine, data)
+    engine = open_engine(model.engine, data.X).local  # a local engine, even if the trees were grown on a cluster
+    reader, reading = read_as_fit(model, engine, data, new=new)
     _require_same_shape(model, reader, reading)
     if new:  # classes and categories keep the codes of the fit, even if these rows lack some
         reading = reading if reading.classes is None else _number_as_the_forest(reading, labels_of(model))

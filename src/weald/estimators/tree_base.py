@@ -715,12 +715,12 @@ class SingleTree(TreeModel):
         if X is None or y is None:
             rows = "rows that the tree has not seen" if method == "holdout" else "the rows that it was grown from"
             raise DataError(f'"{method}" needs X and y. Give {rows}.')
-        judged = (
+        evaluation = (
             evaluate_by_folds(self, X, y, sample_weight, cv)
             if method == "cv"
             else evaluate_on_holdout(self, X, y, sample_weight)
         )
-        return choose(self, judged, one_standard_error=one_standard_error)
+        return choose(self, evaluation, one_standard_error=one_standard_error)
 
     def cost_complexity_pruning_path(self, X: TableLike, y: ColumnLike, sample_weight: ColumnLike = None) -> Bunch:
         """Grow a tree and list its pruned subtrees, as scikit-learn does.

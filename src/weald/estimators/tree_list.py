@@ -19,7 +19,15 @@ from weald.estimators.tree_base import SingleTree
 
 AnyTree = TypeVar("AnyTree", bound=SingleTree)
 
-LEARNED_ALIKE = ("growth_", "seed_", "n_outputs_", "n_classes_", "altered_by_")  # equal in a forest and its trees
+LEARNED_ALIKE = (
+    "growth_",
+    "seed_",
+    "n_outputs_",
+    "n_classes_",
+    "altered_by_",
+    "unique_times_",
+    "event_times_",
+)  # equal in a forest and its trees
 
 
 class TreeList(list[AnyTree]):
@@ -104,6 +112,8 @@ class _TreesOf:
             tree.forests_ = tuple(forest.take([number]) for forest in model.forests_)
         else:
             tree.forest_ = replace(model.forest_.take([number]), tree_weight=np.empty(0))
+        if "leaf_times_" in vars(model):
+            tree.__dict__["leaf_times_"] = model.leaf_times_.take([number], tree.forest_)
         return tree
 
 

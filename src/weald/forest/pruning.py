@@ -60,7 +60,7 @@ def link_strengths(forest: Forest) -> FloatArray:
 
 def scale_decreases(forest: Forest, decreases: FloatArray) -> FloatArray:
     """Convert decreases to the user's units: in regression they are stored in integer units of the target."""
-    with np.errstate(over="ignore"):  # with huge targets they overflow
+    with np.errstate(over="ignore"):  # overflows with very large targets
         return np.ldexp(decreases, -2 * forest.target_exponent)
 
 
@@ -104,7 +104,7 @@ def _mean_branches(splits: list[int], rights: list[int], decreases: list[int]) -
     """For each split, the mean decrease, times 2^MEAN_BITS, of the branch below it when it is pruned."""
     means = [-1] * len(rights)
     totals, counts = decreases.copy(), [1] * len(rights)
-    below: dict[int, Heap] = {}  # by group that is not joined yet: the groups below it, strongest first
+    below: dict[int, Heap] = {}  # for each group that is not joined yet: the groups below it, strongest first
     for node in reversed(splits):
         total, count = totals[node], 1
         heap = sorted((-means[child], child) for child in (node + 1, rights[node]) if child in below)
@@ -139,10 +139,10 @@ def list_subtrees(forest: Forest, costs: dict[str, FloatArray]) -> dict[str, Arr
     alphas = np.unique(np.maximum(0.0, np.append(strengths[splits], 0.0)))
     n_gone = np.searchsorted(strengths[going], alphas, side="right")
     subtrees: dict[str, Array] = {"alpha": alphas, "leaves": len(splits) + 1 - n_gone}
-    weight = np.ldexp(forest.weight, -np.frexp(forest.weight[0])[1])  # at most 1, and still exact
+    weight = np.ldexp(forest.weight, -np.frexp(forest.weight[0])[1])  # scaled to at most 1, which is exact
     for name, per_weight in costs.items():
         cost = weight * per_weight
-        raised = cost[going] - cost[going + 1] - cost[forest.right[going]]  # by removing a split
+        raised = cost[going] - cost[going + 1] - cost[forest.right[going]]  # increase in impurity if a split is removed
         at_start = cost[forest.feature < 0].sum()
         subtrees[name] = (at_start + np.append(0.0, np.cumsum(raised))[n_gone]) / (weight[0] or 1.0)
     return subtrees

@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 
 from weald.data.types import Array, ColumnLike, FloatArray, IntArray, TableLike
 from weald.errors import DataError
+from weald.estimators.survival.refusals import refuse_survival
 from weald.inspection.resample import Predictor, fit_repeatedly, read_target
 
 
@@ -71,6 +72,7 @@ def bias_variance(
     >>> forest.variance < tree.variance / 2
     True
     """
+    refuse_survival(estimator, "weald.bias_variance", "Use `score` and `brier_score` on test rows.")
     target = read_target(y, X)
     if (X_test is None) != (y_test is None):
         raise DataError("Give X_test and y_test together, or neither.")
@@ -80,9 +82,9 @@ def bias_variance(
     rows: list[IntArray] = []
     for model, unseen in fit_repeatedly(estimator, X, target, n_repeats, random_state):
         predicted = np.asarray(model.predict(X if X_test is None else X_test))
-        judged = unseen if X_test is None else np.arange(len(truth))
-        predictions.append(predicted[judged])
-        rows.append(judged)
+        measured = unseen if X_test is None else np.arange(len(truth))
+        predictions.append(predicted[measured])
+        rows.append(measured)
     take_apart = _of_classes if classify else _of_numbers
     return take_apart(np.concatenate(predictions), np.concatenate(rows), truth)
 

@@ -59,7 +59,7 @@ class DependenceCurve:
 
     kind: str
     axes: tuple[Axis, ...]
-    values: FloatArray  # at all places: (n_points + 2, ...) x outputs
+    values: FloatArray  # values at all points: (n_points + 2, ...) x outputs
     outputs: tuple[Label, ...] | None
     individual: FloatArray | None
     schema: Schema

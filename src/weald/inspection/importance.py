@@ -40,6 +40,12 @@ class ImportanceKind:
     rows: tuple[str, ...] = ("out_of_bag", "new")  # kinds of rows that it supports
 
 
+CONCORDANCE = ("decrease of the concordance index",) * 2
+SURVIVAL_KINDS = {  # no row has an error by itself
+    "permutation": ImportanceKind(permutation.by_concordance, CONCORDANCE),
+    "permutation_forest": ImportanceKind(permutation.by_concordance, CONCORDANCE),
+    "mdi": ImportanceKind(mdi.on_training_rows, (SHARE, SHARE), (caveats.many_values,), rows=("out_of_bag",)),
+}
 KINDS = {
     "permutation": ImportanceKind(permutation.by_trees),
     "permutation_forest": ImportanceKind(permutation.by_forest),
@@ -68,7 +74,7 @@ def importance(
 
     Parameters
     ----------
-    forest : RandomForestClassifier or RandomForestRegressor
+    forest : RandomForestClassifier, RandomForestRegressor or RandomSurvivalForest
         A fitted forest.
     X, y : the training data
         The training data, given again with rows in any order: a forest stores no rows. The fingerprint is checked. With
@@ -83,6 +89,9 @@ def importance(
         - "drop_column": the increase of the out-of-bag error of a forest that is grown without the feature.
         - "mdi": fraction of the mean decrease in impurity, as `feature_importances_`.
         - "debiased_mdi": the decrease in impurity of the same splits on out-of-bag rows (Li et al. 2019).
+
+        For survival forests "permutation" and "permutation_forest" are both the decrease of the concordance index of
+        the whole forest, since concordance is not a sum over rows; the others, except "mdi", are refused.
     groups : dict of name: features, optional
         Features (names or numbers) that are permuted or dropped together. Those in no group are left out.
     names : sequence of str, optional
@@ -116,7 +125,7 @@ def importance(
     """
     check_is_fitted(forest, "forest_")
     _check(kind, rows, n_repeats, n_null)
-    asked = KINDS[kind]
+    asked = _kind_of(forest, kind, n_null)
     named = names_of(forest, names)
     weight, by_row = read_fit_arguments("importance", fitted_with)
     if rows == "new":
@@ -132,6 +141,19 @@ def importance(
         warnings=tuple(words for look in asked.misleads for words in look(question)),
         **asked.answer(question),
     )
+
+
+def _kind_of(forest: RandomForest, kind: str, n_null: int) -> ImportanceKind:
+    """Choose the method; refuse those that a survival forest does not have."""
+    if forest.task is not Task.SURVIVAL:
+        return KINDS[kind]
+    refused = f"kind={kind!r}" if kind not in SURVIVAL_KINDS else f"n_null={n_null}" if n_null else None
+    if refused:
+        raise ParameterError(
+            f"{refused} is not available for {type(forest).__name__}: concordance compares pairs of rows, so no row "
+            "has an error by itself. Give kind='permutation' or kind='mdi', and n_null=0."
+        )
+    return SURVIVAL_KINDS[kind]
 
 
 def _check(kind: str, rows: str, n_repeats: int, n_null: int) -> None:

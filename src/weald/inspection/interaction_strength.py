@@ -20,7 +20,7 @@ from weald.inspection.free_axes import Axis
 from weald.inspection.importance_result import names_of
 from weald.inspection.partial_dependence import partial_values
 
-N_FEATURES = 10  # by default, the most important ones
+N_FEATURES = 10  # default number of features: the most important ones
 N_ROWS = 1000
 SHOWN = 30  # maximum number of pairs in the printed text
 MOST_FEATURES = 100

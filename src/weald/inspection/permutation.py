@@ -3,23 +3,30 @@
     by_trees          Breiman's: each tree on its own out-of-bag rows, averaged over trees
     by_rows           importance for each row: the importance of features for a single prediction
     by_forest         the whole forest, on the votes of the trees that have not seen a row
+    by_concordance    the same for a survival forest: the decrease of its concordance index
     within_cells      as by_trees, but only rows with similar values of correlated features exchange values
 
 For a feature that is independent of all others and of the target, a row's own value and another row's are
 exchangeable, so the expected increase is 0: this is the null hypothesis of the p-values.
 """
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from weald.data.survival import Survival
+from weald.data.table import Matrix
 from weald.data.types import FloatArray, IntArray
 from weald.engines.interface import PermutationTask
+from weald.estimators.survival.scores import concordance_index
 from weald.inspection.conditional import Cells
 from weald.inspection.importance_request import ImportanceRequest
 from weald.inspection.importance_result import Found
 from weald.inspection.significance import BETWEEN_ROWS, OVER_ROWS, OVER_TREES, compare_rows, error_over_trees
 
+OVER_REPEATS = "over permutations: standard deviation of the repeats over the root of their number"
 WHOLE_FOREST = 2**32 - 1  # used as tree number if all trees use the same permuted rows
 
 
@@ -102,19 +109,45 @@ def by_rows(question: ImportanceRequest) -> Found:
     }
 
 
+def by_concordance(question: ImportanceRequest) -> Found:
+    """Mean decrease of a survival forest's concordance if all trees use the same permuted rows."""
+    training, groups = question.training, question.groups
+    place, event = np.divmod(training.reading.table.target, 2)
+
+    def concordance(X: Matrix) -> float:
+        risk = training.averages(X)
+        seen = ~np.isnan(risk)
+        survival = Survival(place[seen], event[seen] == 1)
+        return concordance_index(survival, risk[seen], training.weight[seen])
+
+    before = concordance(training.reading.table.X)
+    decreases = [[before - concordance(X) for X in _permuted(question, group)] for group in range(len(groups.names))]
+    found: Found = {"values": np.mean(decreases, axis=1), "methods": {}}
+    if question.n_repeats > 1:
+        found["std_error"] = np.std(decreases, axis=1, ddof=1) / math.sqrt(question.n_repeats)
+        found["methods"]["std_error"] = OVER_REPEATS
+    return found
+
+
+def _permuted(question: ImportanceRequest, group: int) -> Iterator[Matrix]:
+    """Yield the table with a group of features permuted among all rows, once for each repeat."""
+    training, groups = question.training, question.groups
+    X, order, seed = training.reading.table.X, training.order(), training.names_of_trees()[0][0]
+    for repeat in range(question.n_repeats):
+        sources = training.engine.shuffle(training.n_rows, seed, WHOLE_FOREST, int(groups.ids()[group]), repeat)
+        permuted = X.copy()
+        for f in groups.members[group]:
+            permuted[order, f] = X[order[sources], f]
+        yield permuted
+
+
 def by_forest(question: ImportanceRequest) -> Found:
     """Mean increase in the forest's loss if all trees use the same permuted rows."""
     training, groups = question.training, question.groups
-    X, order = training.reading.table.X, training.order()
-    before = training.losses(training.averages(X))
+    before = training.losses(training.averages(training.reading.table.X))
     increases = np.zeros((training.n_rows, len(groups.names)))
-    seed = training.names_of_trees()[0][0]
-    for group, (members, group_id) in enumerate(zip(groups.members, groups.ids().tolist(), strict=True)):
-        for repeat in range(question.n_repeats):
-            sources = training.engine.shuffle(training.n_rows, seed, WHOLE_FOREST, group_id, repeat)
-            permuted = X.copy()
-            for f in members:
-                permuted[order, f] = X[order[sources], f]
+    for group in range(len(groups.names)):
+        for permuted in _permuted(question, group):
             increases[:, group] += training.losses(training.averages(permuted)) - before
     values, error, p_value = compare_rows(increases / question.n_repeats, training.weight)
     return {

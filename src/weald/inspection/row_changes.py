@@ -37,7 +37,7 @@ class Change:
     value: str  # value of the feature in the row
     to: str  # "above 2.45", "at most 2.45", or a category
     prediction: Label  # after the change
-    result: float  # its probability, or the mean
+    result: float  # probability of the new class, or the new mean
     distance: float  # fraction of the data (without data, of the feature's thresholds) between both values
 
 

@@ -43,7 +43,7 @@ class Contribution:
 
     feature: str
     value: str  # value of the feature in the row
-    contribution: float  # its SHAP value
+    contribution: float  # SHAP value of the feature
     quantile: float | None  # fraction of the data below the value; None: a category, missing, or no data is given
     frequency: float | None  # fraction of the data with this category, or missing like the value
 

@@ -28,6 +28,7 @@ from weald.data.types import Array, BoolArray, ColumnLike, FloatArray, IntArray,
 from weald.errors import ParameterError
 from weald.estimators.features import features_of
 from weald.estimators.forest_base import RandomForest
+from weald.estimators.survival.refusals import refuse_survival
 from weald.estimators.training_data import read_again
 from weald.inspection.drop_column import grow_on, take
 from weald.inspection.importance import KINDS, importance
@@ -331,5 +332,6 @@ def select_features(
     >>> np.flatnonzero(chosen.support_)
     array([3])
     """
+    refuse_survival(forest, "weald.select_features", "Use weald.importance(forest, X, y).")
     selector = FeatureSelector(forest, n_features=n_features, kind=kind, drop=drop, folds=folds)
     return selector.fit(X, y, sample_weight, groups=groups, stratify=stratify)

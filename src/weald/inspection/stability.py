@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from weald.data.types import Array, ColumnLike, FloatArray, IntArray, TableLike
+from weald.estimators.survival.refusals import refuse_survival
 from weald.inspection.resample import Predictor, count_rows, fit_repeatedly, read_target
 
 N_PROBES = 200  # rows whose neighbors in the leaves are compared
@@ -18,7 +19,7 @@ class Stability:
 
     change: float  # how often two models disagree on a row; regression: root mean square difference over that of y
     structure: float  # fraction of row pairs that share a leaf in one model only; NaN without leaves
-    changes: FloatArray  # by row: the same as `change` for this row
+    changes: FloatArray  # indexed by row: `change` of single rows
 
     def __repr__(self) -> str:
         return f"<predictions change by {self.change:.4g}, leaves by {self.structure:.4g}>"
@@ -67,6 +68,7 @@ def stability(
     >>> forest.change < tree.change
     True
     """
+    refuse_survival(estimator, "weald.stability", "Use `score` and `brier_score` on test rows.")
     target = read_target(y, X)
     rows = X if X_test is None else X_test
     n_rows = count_rows(rows)

@@ -11,6 +11,7 @@ from weald.errors import DataTypeError
 from weald.estimators.base import TreeModel
 from weald.estimators.error_surface import ErrorSurface, RowsToScore
 from weald.estimators.metrics import Metric
+from weald.estimators.survival.refusals import refuse_survival
 from weald.estimators.training_data import read_new_rows
 
 
@@ -65,6 +66,7 @@ def surface(
     >>> found.values, found.errors.round(3).tolist()
     (([1, 2, 3, 4],), [0.333, 0.053, 0.04, 0.04])
     """
+    refuse_survival(model, "weald.surface", "Compare `oob_score_` of forests with different parameters.")
     if not isinstance(model, TreeModel):
         raise DataTypeError(f"surface got a {type(model).__name__}. Give a fitted tree or forest of weald.")
     check_is_fitted(model, "forest_")

@@ -34,6 +34,7 @@ from weald.estimators.forest_base import RandomForest
 from weald.estimators.metrics import Metric
 from weald.estimators.out_of_bag import OutOfBag, estimate_out_of_bag
 from weald.estimators.stopping_rules import GROWTH_LIMITS
+from weald.estimators.survival.refusals import refuse_survival
 from weald.estimators.training_data import TrainingData
 from weald.estimators.truncation import TRUNCATING, truncate
 
@@ -175,6 +176,11 @@ def tune(
     >>> found.n_forests, found.n_settings
     (1, 124)
     """
+    refuse_survival(
+        forest,
+        "weald.tune",
+        "Compare `oob_score_` of forests with different parameters, or use scikit-learn's GridSearchCV.",
+    )
     if search not in SEARCHES:
         raise ParameterError(f'search={search!r} is not allowed. Give "one_by_one" or "grid".')
     if budget is not None and not (is_whole(budget) and budget >= 1):

@@ -81,7 +81,7 @@ def _unzip(short: Array, name: str, entry: Json, size: int) -> Array:
     engine = zlib.decompressobj()
     try:
         found = engine.decompress(short.tobytes(), size)
-        rest = engine.decompress(engine.unconsumed_tail, 1)  # the end mark may still be there
+        rest = engine.decompress(engine.unconsumed_tail, 1)  # reads the end marker, if it remains
     except zlib.error as error:
         raise FormatError(f"The array {name!r} cannot be decompressed: {error}.") from None
     whole = len(found) == size and not rest and engine.eof and not engine.unused_data

@@ -40,7 +40,18 @@ from weald.estimators.tree_base import SingleTree
 from weald.forest.compaction import Thinning
 from weald.forest.forest import CATEGORICAL, CONTRACT_VERSION, Bags, Forest, Origin
 from weald.forest.leaf_targets import LeafTargets
-from weald.io import calibration, container, kept_errors, kernel_parts, leaf_targets, multi_output, plain_arrays, words
+from weald.forest.leaf_times import LeafTimes
+from weald.io import (
+    calibration,
+    container,
+    kept_errors,
+    kernel_parts,
+    leaf_targets,
+    leaf_times,
+    multi_output,
+    plain_arrays,
+    words,
+)
 from weald.io import tree_hashes as hashing
 from weald.io.atomic import PathLike, write_file
 from weald.io.compression import unzip, zip_arrays
@@ -64,6 +75,7 @@ LEARNED: dict[str, Hint] = {
     "altered_by_": str,
     "class_labels_": np.ndarray | list,  # labels stored with a tree of a forest
     "classes_": np.ndarray | list,  # lists for multi-output
+    "event_times_": np.ndarray,  # of survival models
     "feature_names_in_": np.ndarray,
     "n_classes_": int | list,
     "n_features_in_": int,
@@ -89,6 +101,8 @@ APART = (
     "schema_",
     "tree_",
     "leaf_targets_",
+    "leaf_times_",
+    "unique_times_",
     "kept_errors_",
     "calibrator_",
     "oob_",
@@ -153,12 +167,22 @@ def write(
     if parts is not None:
         notes[words.CALIBRATION] = parts[0]
     own = {} if parts is None else parts[1]
+    times: LeafTimes | None = vars(model).get("leaf_times_")
+    if times is not None:
+        own |= leaf_times.pack(times, mappable=mappable)
     errors: KeptErrors | None = vars(model).get("kept_errors_")
     is_usable = errors is not None and getattr(errors, "voting", voting_of(model)) == voting_of(model)
     if errors is not None and is_usable and errors.forest is vars(model).get("forest_"):
         notes[words.ERRORS], arrays = kept_errors.pack(errors, mappable=mappable)
         own |= arrays
-    pieces = _write(words.ESTIMATOR, notes, forests, writer, way, tree_hashes=tree_hashes, targets=targets, more=own)
+    extra = [] if times is None else [words.SURVIVAL]
+    pieces = _write(
+        *(words.ESTIMATOR, notes, forests, writer, way),
+        tree_hashes=tree_hashes,
+        targets=targets,
+        more=own,
+        more_words=extra,
+    )
     _check_notes(notes, forests, writer)
     return pieces
 
@@ -197,6 +221,7 @@ def _write(
     tree_hashes: bool = False,
     targets: LeafTargets | None = None,
     more: Arrays | None = None,
+    more_words: Sequence[str] = (),
 ) -> list[Buffer]:
     packed = [plain_arrays.pack(forest) if way == words.MAPPABLE else pack(forest) for forest in forests]
     heads = [{"head": writer.write(p[0]), "fingerprint": f.fingerprint()} for p, f in zip(packed, forests, strict=True)]
@@ -215,6 +240,7 @@ def _write(
         needed.append(words.LEAF_TARGETS)
     arrays |= more or {}
     needed += [word for word in (words.CALIBRATION, words.ERRORS) if word in notes]
+    needed += more_words
     if tree_hashes:
         note, hashes = hashing.write(forests)
         notes[OPTIONAL] = {**notes.get(OPTIONAL, {}), hashing.NOTE: note}
@@ -258,7 +284,7 @@ def _parameters(model: "TreeModel") -> dict[str, object]:
 
 
 def _learned(model: "TreeModel") -> dict[str, object]:
-    known = LEARNED | OOB_OF_TARGETS if _has_several(model) else LEARNED
+    known = LEARNED | OOB_OF_TARGETS if _keeps_predictions(model) else LEARNED
     found = {name: value for name, value in vars(model).items() if name.endswith("_")}
     found = {name: value for name, value in found.items() if name in known or name not in APART}
     strange = [name for name, value in found.items() if name not in known or not fits(value, known[name])]
@@ -286,12 +312,17 @@ def _read_training(model: "TreeModel", written: Json) -> None:
             setattr(model, attribute, written[name])
 
 
+def _keeps_predictions(model: "TreeModel") -> bool:
+    """Return whether out-of-bag predictions are stored by themselves, not as a part of `oob_`."""
+    return _has_several(model) or model.task is Task.SURVIVAL
+
+
 def _has_several(model: "TreeModel") -> bool:
     return "forests_" in vars(model)
 
 
 def _write_oob(model: "TreeModel", writer: Writer) -> Json:
-    if not hasattr(model, "oob_"):
+    if not hasattr(model, "oob_") or model.task is Task.SURVIVAL:  # of survival, the scores and predictions are stored
         return None
     state = {name: value for name, value in model.oob_.__getstate__().items() if name in OOB_STATE}
     return writer.write_record("OutOfBag", state)
@@ -363,6 +394,7 @@ def read(buffer: Buffer, *, mapped: bool = False, max_bytes: int | None = None) 
     _put_forests(model, opened.forests(mapped=mapped), is_checked=not mapped)
     _read_oob(model, opened.reader, notes["oob"])
     opened.put_leaf_targets(model, mapped=mapped)
+    opened.put_leaf_times(model, mapped=mapped)
     opened.put_calibration(model)
     opened.put_kept_errors(model, mapped=mapped)
     _read_training(model, notes.get(OPTIONAL, {}).get(TRAINING, {}))
@@ -378,7 +410,7 @@ def _read_model(notes: dict[str, Json], reader: Reader, heads: Sequence[Head]) -
     model = _make(kind, _read_names(notes["parameters"], reader))
     of_files = {name: attribute for attribute, name in IN_FILES.items()}
     learned = {of_files.get(name, name): value for name, value in _read_names(notes["learnt"], reader).items()}
-    left = LEARNED | OOB_OF_TARGETS if len(heads) > 1 else LEARNED
+    left = LEARNED | OOB_OF_TARGETS if len(heads) > 1 or kind.task is Task.SURVIVAL else LEARNED
     for name, value in learned.items():
         require(name in left and fits(value, left[name]), f"The fitted attribute {name} is unknown or invalid.")
     growth, schema = reader.read(notes["growth"]), reader.read(notes["schema"])
@@ -462,6 +494,13 @@ class _Opened:
             )
             require(self.heads[0].task is Task.REGRESSION, "Only regression has leaf targets.")
             self._targets, self._arrays = leaf_targets.take(self._arrays, mappable=self._is_plain)
+        self._times: Arrays = {}
+        if words.SURVIVAL in needed:
+            require(
+                words.ESTIMATOR in needed and len(self.heads) == 1 and self.heads[0].task is Task.REGRESSION,
+                "Only an estimator whose leaves have one number can have times in its leaves.",
+            )
+            self._times, self._arrays = leaf_times.take(self._arrays, mappable=self._is_plain)
         self._calibration: tuple[Json, Arrays] | None = None
         says_so = words.CALIBRATION in needed
         require((words.CALIBRATION in notes) == says_so, f"{words.REQUIRES} and the notes disagree on a calibration.")
@@ -522,6 +561,17 @@ class _Opened:
         if self._targets:
             found = leaf_targets.unpack(self._targets, model.forest_, mappable=self._is_plain, mapped=mapped)
             model.__dict__["leaf_targets_"] = found
+
+    def put_leaf_times(self, model: "TreeModel", *, mapped: bool) -> None:
+        """Give a survival model the times of its leaves."""
+        require(bool(self._times) == (model.task is Task.SURVIVAL), "The times of leaves do not fit the estimator.")
+        if self._times:
+            found = leaf_times.unpack(self._times, model.forest_, mappable=self._is_plain, mapped=mapped)
+            model.__dict__["leaf_times_"], model.__dict__["unique_times_"] = found, found.time
+            events = vars(model).get("event_times_")
+            proper = isinstance(events, np.ndarray) and events.dtype == np.float64 and events.ndim == 1
+            known = events if proper and events is not None else np.array([np.nan])
+            require(bool(np.isin(known, found.time).all()), "The times with events are invalid.")
 
     def put_calibration(self, model: "TreeModel") -> None:
         """Set the calibration of an estimator, if the file has one. It is checked even if the file is mapped."""
@@ -632,7 +682,7 @@ def _check_model(model: "TreeModel", heads: Sequence[Head]) -> None:
         needed.remove("n_features_in_")
     missing = needed - vars(model).keys()
     require(not missing, f"Attributes are missing: {', '.join(sorted(missing))}.")
-    same = all(h.task is model.task and h.n_features == head.n_features for h in heads)
+    same = all(h.task is model.task.of_forest and h.n_features == head.n_features for h in heads)
     require(same, "The forest does not fit the task of the estimator.")
     require(model.n_outputs_ == len(heads), "The number of targets is inconsistent.")
     require(

@@ -24,15 +24,17 @@ ERRORS = "errors"  # errors that intervals and prediction sets are computed from
 LEAF_TARGETS = "leaf_targets"  # the target values in each leaf; since format 1.1
 MAPPABLE = "mappable"
 SHRINKAGE = "shrinkage"  # a note has lambda; since format 1.1
+SURVIVAL = "survival"  # the times in each leaf of survival trees; since format 1.1
 TARGETS = "targets"
 WEIGHT_SCALE = "weight_scale"  # weights are not in the user's units; since format 1.1
 ZERO_VOTES = "zero_votes"  # a tree has no vote; since format 1.1
 ZLIB = "zlib"
 # Features of forests: the header has the word if and only if a forest has the feature
 PARTS = frozenset({SHRINKAGE, WEIGHT_SCALE, ZERO_VOTES})
-READABLE = frozenset({ESTIMATOR, FOREST, CALIBRATION, CONTRACT, ERRORS, LEAF_TARGETS, MAPPABLE, TARGETS, ZLIB}) | PARTS
+OF_PARTS = frozenset({CALIBRATION, CONTRACT, ERRORS, LEAF_TARGETS, MAPPABLE, SURVIVAL, TARGETS, ZLIB})
+READABLE = frozenset({ESTIMATOR, FOREST}) | OF_PARTS | PARTS
 # Words of format 1.1 that this version does not support. A file with such a word is refused.
-SPECIFIED = frozenset({"survival"})
+SPECIFIED: frozenset[str] = frozenset()
 
 REQUIRES, WRITER, FORMAT = "weald.requires", "weald.writer", "weald.format"
 MAJOR = "1"

@@ -29,7 +29,7 @@ def read(folder: Path, flavor: Mapping[str, object]) -> TreeModel:
 
 
 def fingerprint_of(model: TreeModel) -> str:
-    """Return the fingerprint of a model's forest; of several targets, those of all."""
+    """Return the fingerprint of a model's forest; for multi-output, those of all targets."""
     if getattr(model, "n_outputs_", 1) > 1:
         return " ".join(forest.fingerprint() for forest in model.forests_)
     return model.forest_.fingerprint()

@@ -179,7 +179,7 @@ def _check(model: object, predict_fn: object, signature: object, requirements: o
         raise ParameterError(f'A {type(model).__name__} has no probabilities. Set pyfunc_predict_fn="predict".')
     if predict_fn == "predict_proba" and getattr(model, "n_outputs_", 1) > 1:
         raise ParameterError(
-            "The model has several targets, whose probabilities are not one table. Save one target at a time: "
+            "The probabilities of a multi-output model are not one table. Save one target at a time: "
             "model.of_target(0)."
         )
     if signature is not None and not isinstance(signature, ModelSignature):

@@ -116,8 +116,8 @@ class OutOfBagDisplay(Display):
         calm(self.ax_, grid="y")
         known = self.share >= 0.9
         self.ax_.plot(self.n_trees, self.error, color=tint(FIRST, 0.4), linewidth=1.4)
-        judged = np.where(known, self.error, np.nan)
-        self.ax_.plot(self.n_trees, judged, color=FIRST, linewidth=1.8, label="out of bag")
+        measured = np.where(known, self.error, np.nan)
+        self.ax_.plot(self.n_trees, measured, color=FIRST, linewidth=1.8, label="out of bag")
         if self.sizes is not None and self.new_error is not None:
             self.ax_.plot(self.sizes, self.new_error, "--", color=SECOND, linewidth=1.8, label="new rows")
         last, (low, high) = self.error[-1], self.interval

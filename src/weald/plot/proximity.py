@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald.data.types import Array, ColumnLike, TableLike
 from weald.errors import DataError
 from weald.estimators.base import TreeModel
+from weald.estimators.survival.refusals import refuse_survival
 from weald.inspection.neighbors import compare_rows
 from weald.inspection.resample import count_rows
 from weald.plot.axes import Display
@@ -102,6 +103,7 @@ class ProximityDisplay(Display):
         -------
         ProximityDisplay
         """
+        refuse_survival(estimator, "ProximityDisplay", "`proximity(X)` has the numbers.")
         check_is_fitted(estimator, "forest_")
         n_rows = count_rows(X)
         if n_rows > MOST_ROWS:

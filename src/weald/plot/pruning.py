@@ -15,6 +15,7 @@ from weald.data.types import ColumnLike, IntArray, TableLike
 from weald.errors import DataError, DataTypeError
 from weald.estimators.base import TreeModel
 from weald.estimators.metrics import place_of_best
+from weald.estimators.survival.refusals import refuse_survival
 from weald.estimators.training_data import is_training_data
 from weald.plot.axes import Display
 from weald.plot.palette import FIRST, INK, SECOND, SOFT, calm, tint
@@ -98,6 +99,7 @@ class PruningDisplay(Display):
         -------
         PruningDisplay
         """
+        refuse_survival(estimator, "PruningDisplay", "Use `score` and `brier_score`.")
         check_is_fitted(estimator, "forest_")
         if not hasattr(estimator, "pruning_path"):
             raise DataTypeError(

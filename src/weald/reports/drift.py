@@ -32,7 +32,7 @@ from weald.forest.describe.markup import Markup
 from weald.reports import charts
 from weald.reports.charts import Series
 from weald.reports.columns import MOST, dense
-from weald.reports.metrics import Score, judge
+from weald.reports.metrics import Score, compute_scores
 from weald.reports.predictions import out_of_bag
 from weald.reports.section import Section, figure, figures, name, note, number, percent, shorten, stack, table
 
@@ -190,7 +190,7 @@ def separate(tables: Tables, features: Sequence[int]) -> Score | None:
     predictions = out_of_bag(found, forest) if isinstance(found, OutOfBag) else None
     if predictions is None:
         return None
-    return next((score for score in judge(predictions) if score.name == "ROC AUC"), None)
+    return next((score for score in compute_scores(predictions) if score.name == "ROC AUC"), None)
 
 
 def _columns(tables: Tables, feature: int) -> tuple[FloatArray, FloatArray]:

@@ -1,7 +1,7 @@
 """Metrics of predictions, each with a 95 % confidence interval.
 
-    judge      predictions -> a list of Score
-    by_chance  the metrics of a baseline that ignores the features
+    compute_scores  predictions -> a list of Score
+    by_chance       the metrics of a baseline that ignores the features
 
 A metric returns its value and its influence function: the change of the value if the weight of a row increases
 slightly. The standard error is the root of the mean squared influence over the number of rows. For a mean this is the
@@ -40,7 +40,7 @@ class Score:
     is_share: bool = False
 
 
-def judge(predictions: Predictions) -> list[Score]:
+def compute_scores(predictions: Predictions) -> list[Score]:
     """Compute all metrics for the task of the predictions."""
     metrics = CLASS_METRICS if predictions.predicted.ndim == 2 else NUMBER_METRICS
     return [metric(predictions) for metric in metrics if metric is not _auc or _has_two_sides(predictions)]
@@ -54,7 +54,7 @@ def by_chance(predictions: Predictions) -> list[Score]:
         predicted = np.tile(shares, (len(truth), 1))
     else:
         predicted = np.full(len(truth), np.average(truth, weights=weight))
-    scores = judge(replace(predictions, predicted=predicted))
+    scores = compute_scores(replace(predictions, predicted=predicted))
     return [replace(score, value=0.0) if score.name == "bias" else score for score in scores]  # exact up to rounding
 
 

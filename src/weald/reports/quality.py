@@ -8,7 +8,7 @@ from weald.estimators.base import TreeModel
 from weald.estimators.calibration.calibrator import calibrator_of
 from weald.forest.describe.markup import Markup, join, tag
 from weald.reports import classification, regression
-from weald.reports.metrics import TINY, UNITS_OF_TARGET, Score, by_chance, judge, probability_of_truth
+from weald.reports.metrics import TINY, UNITS_OF_TARGET, Score, by_chance, compute_scores, probability_of_truth
 from weald.reports.predictions import Predictions
 from weald.reports.section import Section, note, number, percent, stack, subhead, table
 
@@ -64,7 +64,7 @@ def _cell(score: Score | None) -> Markup | str:
 
 
 def _metrics(sources: list[Predictions]) -> Markup:
-    found = [{score.name: score for score in judge(predictions)} for predictions in sources]
+    found = [{score.name: score for score in compute_scores(predictions)} for predictions in sources]
     chance = {score.name: score for score in by_chance(sources[-1])}
     heads = ["metric", *(f"{a.source}, 95 % interval" for a in sources), "baseline: target only", "description"]
     lines = []

@@ -25,6 +25,7 @@ from weald.estimators.features import features_of
 from weald.estimators.multi_output import is_multi_output
 from weald.estimators.out_of_bag import OutOfBag
 from weald.estimators.prediction import read_matrix
+from weald.estimators.survival.refusals import refuse_survival
 from weald.estimators.training_data import read_training_data
 from weald.forest.describe.markup import tag
 from weald.inspection.importance_request import ByRow, FitArguments, read_fit_arguments
@@ -44,7 +45,7 @@ from weald.reports import (
     shap,
     uncertainty,
 )
-from weald.reports.metrics import Score, judge
+from weald.reports.metrics import Score, compute_scores
 from weald.reports.page import write_page
 from weald.reports.predictions import Predictions, held_out, out_of_bag
 from weald.reports.section import Section
@@ -160,6 +161,7 @@ def report(
     [0.94, 0.89, 0.968]
     >>> page.save("iris.html")  # doctest: +SKIP
     """
+    refuse_survival(estimator, "weald.report", "Use `score`, `brier_score` and weald.importance.")
     times, command = dict(options.pop("timings", None) or {}), options.pop("command", None)
     weight, by_row = read_fit_arguments("report", options)
     model = _check(estimator, X, y, X_test, y_test, ids)
@@ -174,7 +176,7 @@ def report(
     sections = [*_sections(model, data, rows, test, tables, found, sources, ids)]
     times["computing this report"] = time.perf_counter() - began
     sections.append(reproducibility.section(model, times, command))
-    scores = [(predictions, judge(predictions)) for predictions in sources]
+    scores = [(predictions, compute_scores(predictions)) for predictions in sources]
     heading = title if title is not None else type(model).__name__
     html = write_page(
         heading,
@@ -183,7 +185,7 @@ def report(
         sections,
         f"Made by weald {version('weald')} on {time.strftime('%Y-%m-%d')}.",
     )
-    made = Report(html, {a.source: {s.name: (s.value, s.low, s.high) for s in judged} for a, judged in scores})
+    made = Report(html, {a.source: {s.name: (s.value, s.low, s.high) for s in of_source} for a, of_source in scores})
     if file is not None:
         made.save(file)
     return made
@@ -329,9 +331,9 @@ def _words(model: TreeModel, rows: Matrix | None) -> str:
 
 def _cards(model: TreeModel, scores: list[tuple[Predictions, list[Score]]]) -> list[tuple[str, str]]:
     cards: list[tuple[str, str]] = []
-    for predictions, judged in scores:
-        second = next((score for score in judged if score.name in ("ROC AUC", "R²")), judged[1])
+    for predictions, of_source in scores:
+        second = next((score for score in of_source if score.name in ("ROC AUC", "R²")), of_source[1])
         cards += [
-            (f"{score.name}, {predictions.source}", quality.say(score, score.value)) for score in (judged[0], second)
+            (f"{score.name}, {predictions.source}", quality.say(score, score.value)) for score in (of_source[0], second)
         ]
     return [*cards, ("trees", f"{model.forest_.n_trees:,}"), ("nodes", f"{model.forest_.n_nodes:,}")]

@@ -74,8 +74,8 @@ class _LeavingOut:
     """The training rows that are out of some bag: the trees that have not seen them, their errors and weights."""
 
     outside: FloatArray  # rows x trees: 1, or 0 for a tree that has seen the row
-    n_outside: IntArray  # by row
-    error: FloatArray  # by row
+    n_outside: IntArray  # indexed by row
+    error: FloatArray  # indexed by row
     weight: FloatArray | None
     needed: float  # weight of rows required below an upper end
     center: float

@@ -147,7 +147,7 @@ class _Influence:
     def _variances(self, away: FloatArray) -> FloatArray:
         mixed = np.zeros((len(away), self.matrix.shape[1]))
         term = np.empty_like(mixed)
-        for tree in range(away.shape[1]):  # in the order of the trees
+        for tree in range(away.shape[1]):  # summed in tree order
             np.multiply(away[:, tree, None], self.matrix[tree], out=term)
             np.add(mixed, term, out=mixed)
         products = mixed * away if self.scale is None else mixed * mixed * self.scale
@@ -228,7 +228,7 @@ def _influence(
 
 
 def _batches(training: TrainingData, units: _Units, trees: IntArray) -> Iterator[IntArray]:
-    """Draw the bags of some trees at a time."""
+    """Draw the bags of the trees, in batches."""
     step = max(1, BATCH_BYTES // (8 * training.n_rows))
     for begin in range(0, len(trees), step):
         yield units.counts(training, trees[begin : begin + step])

@@ -638,11 +638,14 @@ CRITERIA: dict[str, Term] = {
     "squared_error": squared_error,
     "poisson": poisson,
     "absolute_error": absolute_error,
+    "log_rank": squared_error,  # of the residuals of the node: see survival.py
 }
 # Targets are at least 0, and their integers are not centered. Sides whose targets are all 0 are not admissible.
 OF_COUNTS = ("poisson",)
 # Nodes predict the median, and their impurity is the mean absolute deviation from it.
 OF_MEDIANS = ("absolute_error",)
+# Targets are times and events, of which each node computes its own targets.
+OF_SURVIVAL = ("log_rank",)
 # If scores are equal, the higher score by this criterion wins, before anything else is compared.
 TIE_BREAKERS: dict[str, Term] = {"misclassification": gini}
 
@@ -764,7 +767,7 @@ class Tree:
     def decrease(self, gain: float, weight: int) -> float:
         """Convert a gain in score to a decrease in impurity for this weight, in units of 2^-decrease_unit."""
         decrease = max(0.0, gain) / float(weight)
-        if self.growth.criterion == "poisson":  # from bits, in units of 2^-exponent
+        if self.growth.criterion == "poisson":  # converted from bits, in units of 2^-exponent
             return ldexp(decrease * LN2, min(self.target.exponent, LARGEST_SHIFT))
         if self.growth.criterion in OF_MEDIANS:  # in units of 2^-exponent
             return ldexp(decrease, min(self.target.exponent, LARGEST_SHIFT))
@@ -773,6 +776,9 @@ class Tree:
     def is_pure(self, ranks: Sequence[int]) -> bool:
         """Return whether all rows have the same target."""
         return len({self.target.labels[r] for r in ranks}) == 1
+
+    def enter(self, node: "Node") -> None:
+        """Compute the targets of a node, where they are its own: before its search, and before it is written."""
 
     def orders(self, node: Tally, tallies: dict[int, Tally]) -> "Iterator[list[int]]":
         """Yield the orders in which the categories of a node are cut like numbers."""
@@ -1096,6 +1102,7 @@ class Node:
 def find_split(tree: Tree, node: Node) -> None:
     """Find the split of a node, unless it must be a leaf."""
     growth = tree.growth
+    tree.enter(node)
     if tree.is_pure(node.ranks) or node.tally.size < growth.min_samples_split or node.depth == growth.max_depth:
         return
     split = best_split(tree, node)
@@ -1254,6 +1261,7 @@ def flatten(tree: Tree, root: Node) -> FlatTree:
 
 def write_node(tree: Tree, node: Node, flat: FlatTree) -> None:
     """Append one node."""
+    tree.enter(node)
     split = node.split
     flat.feature.append(split.feature if split else -1)
     flat.threshold.append(split.threshold if split else 0.0)

@@ -28,7 +28,16 @@ from weald.engines.interface import (
 )
 from weald.engines.params import Growth
 from weald.engines.quadrature import make_rule
-from weald.engines.reference import definition, dependence, error_surface, interventional, kernels, permutation, shap
+from weald.engines.reference import (
+    definition,
+    dependence,
+    error_surface,
+    interventional,
+    kernels,
+    permutation,
+    shap,
+    survival,
+)
 from weald.engines.reference import multi_output as several
 from weald.engines.reference import proximity as share
 from weald.engines.reference.data_hash import row_product as product_of_rows
@@ -108,12 +117,16 @@ class ReferenceEngine(LocalEngine):
     ) -> Forest:
         """Grow trees one after the other."""
         coded, trees = _own(codes), []
-        for tree in definition.grow_forest(coded, _plain(growth), seed, range(first_tree, first_tree + n_trees)):
+        is_survival = growth.criterion in definition.OF_SURVIVAL
+        grow_forest = survival.grow_forest if is_survival else definition.grow_forest
+        for tree in grow_forest(coded, _plain(growth), seed, range(first_tree, first_tree + n_trees)):
             trees.append(tree)
             if watch:
                 watch(len(trees) / n_trees)
         center, exponent = 0.0, 0
-        if Task.of(coded.n_classes) is Task.REGRESSION:
+        if is_survival:
+            exponent = survival.exponent_of(coded, _plain(growth))
+        elif Task.of(coded.n_classes) is Task.REGRESSION:
             target = definition.target_of(coded, _plain(growth))
             center, exponent = target.center, target.exponent
         origin = Origin(seed, first_tree, n_trees, coded.fingerprint, growth.bags(coded.design), values=coded.values)

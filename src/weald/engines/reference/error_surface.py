@@ -30,14 +30,14 @@ def add_to_surface(
             state.weight[outside] += weight
         else:
             state.leaves[:] += 1
-        if trees.judged[t]:
-            found.append((*_judge(known, state), state.leaves.copy()))
+        if trees.scored[t]:
+            found.append((*_score(known, state), state.leaves.copy()))
     columns = zip(*found, strict=True) if found else ([], [], [], [], [], [])
     losses, squares, of_rows, their_squares, n_rows, n_leaves = map(np.array, columns)
     return SurfaceErrors(losses, squares, of_rows, their_squares, n_rows, n_leaves)
 
 
-def _judge(known: KnownRows, state: SurfaceSums) -> tuple[list[float], list[float], float, float, int]:
+def _score(known: KnownRows, state: SurfaceSums) -> tuple[list[float], list[float], float, float, int]:
     """Compute sums over the rows that have votes."""
     have = state.weight > 0
     divisor = np.where(have, state.weight, 1.0)

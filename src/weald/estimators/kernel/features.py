@@ -368,7 +368,7 @@ class KernelGrower(Grower):
 
     n_kernel: int = 0
     n_raw: int = 0  # number of columns of X; 0: kernel values only
-    max_features: object = None  # as the user gave it
+    max_features: object = None  # the user's value
     way: str = MIXED
     runs: Runs = field(default_factory=dict)  # trees grown to choose the kind
 

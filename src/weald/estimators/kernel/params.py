@@ -8,7 +8,7 @@ from typing import Annotated, TypedDict
 
 from weald.data import arguments
 from weald.estimators.kernel.kernels import DISTANCES, KERNELS
-from weald.estimators.parameters import Attribute, BagClassifierParams, BagParams, Doc, GrowthParams
+from weald.estimators.parameters import Attribute, BagClassifierParams, BagParams, Doc, GrowthParams, PruningParams
 
 OWN = arguments.Satisfies(callable, ("a function of two samples",))
 WORDS: dict[str, tuple[arguments.ArgumentConstraint, ...]] = {
@@ -126,7 +126,7 @@ class KernelOnlyParams(TypedDict, total=False):
     ]
 
 
-class KernelParams(KernelOnlyParams, BagParams, GrowthParams, total=False):
+class KernelParams(KernelOnlyParams, BagParams, GrowthParams, PruningParams, total=False):
     """A kernel forest. There are no parameters for single columns of X, because features are prototypes."""
 
 

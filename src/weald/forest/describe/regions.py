@@ -100,8 +100,8 @@ class Region:
     Printed, it is an if-then rule.
     """
 
-    leaf: int  # number of the node
-    intervals: dict[int, Interval]  # by number of the feature; features without a split on the path are left out
+    leaf: int  # node number
+    intervals: dict[int, Interval]  # indexed by feature number; features without a split on the path are left out
     samples: int
     share: float  # fraction of the weight of all rows
     impurity: float

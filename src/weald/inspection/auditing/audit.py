@@ -66,7 +66,7 @@ def audit(
     trees : int or "all", default=5
         How many trees to grow again, drawn at random. Each takes about as long as in the fit.
     random_state : int, optional
-        Seed of the draw. By default the operating system draws: whoever made the model cannot know which trees.
+        Seed of the draw. By default the operating system draws, so the trees are unpredictable.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def audit(
         findings = list(_compare_columns(model, reader, reading))
         if findings:
             return Audit(tuple(findings), (), n_trees, kept)
-        # Before the table is coded: a cluster then needs its values no longer.
+        # Before coding, after which a cluster no longer needs the values.
         found_hash = kept and hash_data(engine, reading, reader.schema_, engine.threads(model.n_jobs))
         again = RegrownTrees(model, engine, features_of(model).code(engine, reading), reading)
         findings = list(_compare_data(model, again, kept, found_hash))
@@ -268,13 +268,13 @@ def _compare_data(model: TreeModel, again: RegrownTrees, kept: str | None, found
 
 
 def _compare_parameters(model: TreeModel, again: RegrownTrees) -> Iterator[Finding]:
-    """Compare the parameters of the estimator with those that the trees are said to be grown with."""
+    """Compare the parameters of the estimator with those that the model states for its trees."""
     given, reading, forest = params.gather(model), again.reading, again.forests[0]
     try:
         params.check(given, model.task)
         resolved = params.resolve(given, reading.table, reading.classes, getattr(model, "feature_names_in_", None))
     except WealdError as error:
-        yield Finding("parameter", str(error).partition("=")[0], f"the parameters do not suit the data: {error}")
+        yield Finding("parameter", str(error).partition("=")[0], f"the parameters are not valid for the data: {error}")
         return
     for name in differing_names(resolved, model.growth_):
         fields = [f for f, value in vars(resolved).items() if name_of(f) == name and value != getattr(model.growth_, f)]
@@ -282,7 +282,7 @@ def _compare_parameters(model: TreeModel, again: RegrownTrees) -> Iterator[Findi
         yield Finding("parameter", name, f"{name}={given.get(name)!r} means {ours}, but the model states {told}")
     seeds = {seed for seed, _ in again.names}
     if isinstance(model.random_state, int | np.integer) and int(model.random_state) % 2**64 not in seeds:
-        text = f"random_state={model.random_state}, but the trees are of the seed {min(seeds)}"
+        text = f"random_state={model.random_state}, but the trees have the seed {min(seeds)}"
         yield Finding("parameter", "random_state", text)
     n_trees = given.get("n_estimators", forest.n_trees)
     if isinstance(n_trees, int | np.integer) and n_trees != forest.n_trees:
@@ -295,7 +295,7 @@ def _compare_parameters(model: TreeModel, again: RegrownTrees) -> Iterator[Findi
 
 
 def _compare_origins(again: RegrownTrees) -> Iterator[Finding]:
-    """Compare how bags are said to be drawn, and find trees that are in the forest twice."""
+    """Compare the bags that the trees state with the parameters, and find trees that are in the forest twice."""
     growth, names = again.model.growth_, again.names
     for origin in again.forests[0].origins:
         expected = growth.bags(origin.bags.design)
@@ -345,7 +345,7 @@ def _find_change(again: RegrownTrees, wrong: Sequence[int]) -> ParameterChange |
         try:
             if all(_grows(again, tree, change) for tree in wrong[:CONFIRMED]):
                 return change
-        except (WealdError, ValueError):  # this value does not suit the table
+        except (WealdError, ValueError):  # not a valid value for this table
             continue
     return None
 

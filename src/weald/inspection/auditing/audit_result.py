@@ -11,7 +11,7 @@ from weald.data.arguments import Satisfies, check_argument, is_real, is_whole
 from weald.data.short_repr import short_repr
 
 SHOWN = 8  # findings that are printed
-FRACTIONS = (0.01, 0.1, 0.5)  # for which the chance is printed
+FRACTIONS = (0.01, 0.1, 0.5)  # fractions of altered trees for which the probability is printed
 FRACTION = Satisfies(lambda value: (is_real(value) or is_whole(value)) and 0 <= value <= 1, ("a fraction from 0 to 1",))
 
 

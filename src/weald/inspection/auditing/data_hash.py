@@ -36,7 +36,7 @@ def attach_data_hash(model: Model, data: TrainingArguments) -> Model:
     try:
         reader, reading = read_as_fit(model, engine, data)
         require_same_columns(model, reader, reading)
-        # Before the table is coded: a cluster then needs its values no longer.
+        # Before coding, after which a cluster no longer needs the values.
         found = hash_data(engine, reading, reader.schema_, engine.threads(model.n_jobs))
         require_same_data(forests_of(model)[0], features_of(model).code(engine, reading), reading)
         model.data_hash_ = found

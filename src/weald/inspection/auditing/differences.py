@@ -1,6 +1,6 @@
 """The trees and nodes in which forests differ.
 
-hash_trees          the hash of each tree, with those of all targets
+hash_trees          the hash of each tree; for multi-output, of the trees of all targets
 NodeDifference      the first node in which two trees differ, in pre-order
 find_difference     two trees -> that node; None: they are equal
 """
@@ -17,7 +17,7 @@ from weald.engines.threads import count_threads, map_on_threads
 from weald.forest.describe.conditions import Names, format_number, questions
 from weald.forest.forest import Forest
 
-Trees = tuple[Forest, ...]  # the trees of one or several targets, which have the same splits
+Trees = tuple[Forest, ...]  # one tree or forest per target; all have the same splits
 
 # Arrays of nodes in the order in which differences are named. `right` follows from the others: subtrees of other
 # sizes shift it in all nodes above the first difference.
@@ -41,11 +41,11 @@ class NodeDifference:
     what: str  # "split", "rows", "weight", "class weights", "mean", "impurity" or "gain"
     one: str
     other: str
-    target: int = 0  # with several targets, the first that differs
+    target: int = 0  # multi-output: the first target that differs
 
 
 def hash_trees(forests: Trees) -> list[str]:
-    """Compute the SHA-256 of each tree; with several targets, of the trees of all targets."""
+    """Compute the SHA-256 of each tree; for multi-output, of the trees of all targets."""
 
     def hash_tree(tree: int) -> str:
         return " ".join(forest.take([tree]).fingerprint() for forest in forests)

@@ -198,7 +198,7 @@ def _list_facts(model: TreeModel, other: TreeModel) -> Iterator[str]:
 def _explain(model: TreeModel, other: TreeModel, tree: int, first: NodeDifference, data: TrainingArguments) -> str:
     """List the best splits of a node by the training data, in each model that was grown from it."""
     if is_multi_output(model):
-        return "Splits of several targets cannot be listed. Compare models of one target: model.of_target(0)."
+        return "Splits of multi-output models cannot be listed. Compare models of one target: model.of_target(0)."
     lines = []
     for which, of in (("first", model), ("second", other)):
         try:

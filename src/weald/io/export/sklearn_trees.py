@@ -216,7 +216,7 @@ class _TreePart:
     size: IntArray
     weight: FloatArray
     decrease: FloatArray
-    n_entries: IntArray  # by leaf
+    n_entries: IntArray  # indexed by leaf
     leaf_class: IntArray
     leaf_weight: FloatArray
     value: FloatArray
