@@ -22,7 +22,7 @@ mkdir -p "$TOP"
 
 if [ ! -e "$TOP/python" ]; then
     APT=$TOP/apt
-    mkdir -p "$APT"/{lists/partial,archives/partial,etc} "$ROOT"
+    mkdir -p "$APT"/{lists/partial,archives/partial,etc/apt.conf.d,etc/preferences.d,etc/trusted.gpg.d} "$ROOT"
     touch "$APT/status"
     echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main" \
         > "$APT/etc/sources.list"
