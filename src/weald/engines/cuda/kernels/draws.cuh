@@ -54,8 +54,8 @@ struct FeatureDraw {
     u32 tree, step, chunk, even, odd;
 };
 
-// When a node considers all features nothing is shuffled: they come in the order of their keys, which decides ties, or of
-// the columns. The lanes then hold the features of their steps. Keys are distinct: mix64 is a bijection.
+// When a node considers all features nothing is shuffled: they come in the order of their keys, which decides ties, or
+// of the columns. The lanes then hold the features of their steps. Keys are distinct: mix64 is a bijection.
 DEVICE u64 key_of(u64 word, u32 feature) {
     return mix64(word + feature);
 }
