@@ -24,12 +24,14 @@ if [ ! -e "$TOP/python" ]; then
     APT=$TOP/apt
     mkdir -p "$APT"/{lists/partial,archives/partial,etc/apt.conf.d,etc/preferences.d,etc/trusted.gpg.d} "$ROOT"
     touch "$APT/status"
-    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main" \
-        > "$APT/etc/sources.list"
+    # The sources of the system, which must be Debian's own.
+    cp /etc/apt/sources.list.d/debian.sources "$APT/etc/debian.sources" 2> /dev/null ||
+        grep "^deb .*debian.* main" /etc/apt/sources.list > "$APT/etc/debian.list"
+    sources=$(echo "$APT"/etc/debian.*)
     settings=(
         -o APT::Architecture=arm64 -o APT::Architectures::=arm64 -o APT::Sandbox::User=root -o Acquire::Languages=none
         -o Dir::State="$APT" -o Dir::State::status="$APT/status" -o Dir::Cache="$APT" -o Dir::Etc="$APT/etc"
-        -o Dir::Etc::sourcelist="$APT/etc/sources.list" -o Dir::Etc::sourceparts=-
+        -o Dir::Etc::sourcelist="$sources" -o Dir::Etc::sourceparts=-
     )
     apt-get "${settings[@]}" -qq update
     apt-get "${settings[@]}" -qq -y --no-install-recommends --download-only install \

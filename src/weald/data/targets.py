@@ -248,6 +248,8 @@ def number_labels(labels: Array, name: str) -> tuple[Array, npt.NDArray[np.int32
     """Replace labels by codes in sorted order."""
     try:
         distinct, numbers = _number_whole(labels, name) or _number_few(labels) or np.unique(labels, return_inverse=True)
+    except DataError:
+        raise
     except (TypeError, ValueError, ArithmeticError) as error:  # arrays and frames compare cell by cell
         kinds = sorted({type(label).__name__ for label in labels})
         raise DataTypeError(
