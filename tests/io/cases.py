@@ -64,6 +64,10 @@ def models() -> dict[str, tuple[Any, Any]]:
         made[kind.__name__] = kind(random_state=0).fit(X, signal), X
     made["KernelForestClassifier"] = forest_of(weald.KernelForestClassifier).fit(X, classes), X
     made["KernelForestRegressor"] = forest_of(weald.KernelForestRegressor).fit(X, signal), X
+    events = {"event": np.arange(N_ROWS) % 3 > 0, "time": np.round(np.exp(signal), 1)}
+    made["SurvivalTree"] = weald.SurvivalTree(random_state=0).fit(X, events), X
+    for kind in (weald.RandomSurvivalForest, weald.ExtraSurvivalTrees):
+        made[kind.__name__] = forest_of(kind).fit(with_missing(X), events), with_missing(X)
     made |= {
         "entropy": (forest_of(forest, criterion="entropy", class_weight="balanced").fit(X, classes), X),
         "misclassification": (forest_of(forest, criterion="misclassification").fit(X, classes), X),

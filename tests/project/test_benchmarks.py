@@ -51,7 +51,7 @@ def test_stopping_rules_from_one_fit_are_compared_with_fits(folder):
 
 def test_surfaces_of_many_settings_are_timed(folder):
     printed = run("accuracy.stopping_rules", "--large", "--quick", folder=folder)
-    assert len(re.findall(r"^\| `.*` \| [\d,]+ \| \d+\.\d+ \|$", printed, re.MULTILINE)) == 5
+    assert len(re.findall(r"^\| `.*` \| [\d,]+ \| \d+\.\d+ \|$", printed, re.MULTILINE)) == 6
 
 
 def test_calibrated_forests_are_compared(tmp_path, folder):
