@@ -222,7 +222,7 @@ BAD = {
     "complex": (Y + 1j, DataTypeError, "neither a number nor a label"),
     "dates": (np.full(120, np.datetime64("2026-01-01")), DataTypeError, "not numbers"),
     "three dimensions": (np.zeros((120, 2, 2)), DataError, "y"),
-    "two targets": (np.column_stack([Y, Y]), ParameterError, "criterion='absolute_error' does not support multi-output"),
+    "two targets": (np.column_stack([Y, Y]), ParameterError, "criterion='absolute_error' does not support multi"),
 }
 
 
