@@ -15,7 +15,6 @@ from weald.data.table import Table
 from weald.data.targets import Targets
 from weald.data.task import Task
 from weald.data.types import Array, FloatArray, IntArray
-from weald.engines import data_hash
 from weald.engines.derived_forms import forms_of
 from weald.engines.error_surface import KnownRows, SurfaceErrors, SurfaceSettings, SurfaceSums, SurfaceTrees
 from weald.engines.interface import (
@@ -182,6 +181,8 @@ class NativeEngine(LocalEngine):
 
     def row_product(self, table: Table, n_threads: int = 1) -> int:
         """Compute the multiset hash of the rows of a table."""
+        from weald.engines import data_hash
+
         words, copies = data_hash.row_words(table)
         found = (
             self.core.row_product(X, words[rows], None if copies is None else copies[rows], n_threads)

@@ -167,7 +167,13 @@ class TreeModel(BaseEstimator):
                 return object.__getattribute__(self, name)  # raises the property's own AttributeError again
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    # ------------------------------------------------------------------------------------------ pickle and skops
+    # ------------------------------------------------------------------------------------ copies, pickle and skops
+
+    def __copy__(self) -> Self:
+        """Copy the estimator; it shares its attributes with the copy."""
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self))
+        return twin
 
     def __reduce_ex__(self, protocol: Native) -> Native:
         """Pickle all attributes, unless a subclass has a state of its own."""

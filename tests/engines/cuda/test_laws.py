@@ -80,7 +80,7 @@ def test_all_tiers_do_what_the_native_engine_does(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(90))
+@pytest.mark.parametrize("seed", range(40))
 def test_larger_tables_are_grown_as_on_the_cpu(seed):
     dice = random.Random(1000 + seed)
     table, growth = draw_case(dice, dice.choice([300, 900, 2500]))
