@@ -172,7 +172,7 @@ class TreeModel(BaseEstimator):
     def __copy__(self) -> Self:
         """Copy the estimator; it shares its attributes with the copy."""
         twin = object.__new__(type(self))
-        vars(twin).update(vars(self))
+        twin.__dict__.update(self.__dict__)
         return twin
 
     def __reduce_ex__(self, protocol: Native) -> Native:
